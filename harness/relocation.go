@@ -1,0 +1,134 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// Relocation is a Relocation Store whose operations are recorded as evidence;
+// its Must methods are as those of Location.
+type Relocation struct {
+	t        *T
+	provider *Provider
+	inner    target.Relocation
+}
+
+var _ target.Relocation = (*Relocation)(nil)
+
+// Put is RelocationStore.Put.
+func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
+	return record(r.provider, fmt.Sprintf("put %s %s for %v ms", quote(string(ref)), describeBytes(payload), float64(retention)),
+		func() (spi.BlobPutResult, error) { return r.inner.Put(ctx, ref, payload, retention) })
+}
+
+// PutFill is target.Relocation's.
+func (r *Relocation) PutFill(ctx context.Context, ref spi.Reference, fill target.Fill, retention spi.Retention) (spi.BlobPutResult, error) {
+	return record(r.provider, fmt.Sprintf("put %s fill of %d bytes, seed %d, patch %v, for %v ms", quote(string(ref)), fill.Length, fill.Seed, fill.Patch, float64(retention)),
+		func() (spi.BlobPutResult, error) { return r.inner.PutFill(ctx, ref, fill, retention) })
+}
+
+// Read is RelocationStore.Read.
+func (r *Relocation) Read(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, error) {
+	return record(r.provider, "read "+quote(string(ref)), func() (spi.BlobReadResult, error) { return r.inner.Read(ctx, ref) })
+}
+
+// ReadDigest is target.Relocation's.
+func (r *Relocation) ReadDigest(ctx context.Context, ref spi.Reference) (target.DigestResult, error) {
+	return record(r.provider, "read "+quote(string(ref))+" (digest)", func() (target.DigestResult, error) { return r.inner.ReadDigest(ctx, ref) })
+}
+
+// ReadHeld is target.Relocation's.
+func (r *Relocation) ReadHeld(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, target.Recheck, error) {
+	var recheck target.Recheck
+	res, err := record(r.provider, "read "+quote(string(ref))+" (held)", func() (res spi.BlobReadResult, err error) {
+		res, recheck, err = r.inner.ReadHeld(ctx, ref)
+		return res, err
+	})
+	return res, recheck, err
+}
+
+// Renew is RelocationStore.Renew.
+func (r *Relocation) Renew(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.BlobRenewResult, error) {
+	return record(r.provider, fmt.Sprintf("renew %s for %v ms", quote(string(ref)), float64(retention)),
+		func() (spi.BlobRenewResult, error) { return r.inner.Renew(ctx, ref, retention) })
+}
+
+// Delete is RelocationStore.Delete.
+func (r *Relocation) Delete(ctx context.Context, ref spi.Reference) error {
+	_, err := record(r.provider, "delete "+quote(string(ref)), func() (any, error) { return nil, r.inner.Delete(ctx, ref) })
+	return err
+}
+
+// Close is RelocationStore.Close.
+func (r *Relocation) Close() error {
+	_, err := record(r.provider, "close relocation", func() (any, error) { return nil, r.inner.Close() })
+	return err
+}
+
+// MustPut returns the result of a put that must not fail.
+func (r *Relocation) MustPut(ref spi.Reference, payload []byte, retention spi.Retention) spi.BlobPutResult {
+	return must(r.provider, "putting "+quote(string(ref)))(r.Put(r.t.ctx, ref, payload, retention))
+}
+
+// MustStore puts a payload under a reference that must be free.
+func (r *Relocation) MustStore(ref spi.Reference, payload []byte, retention spi.Retention) spi.Stored {
+	return r.stored(ref, r.MustPut(ref, payload, retention))
+}
+
+// MustStoreFill is MustStore with described bytes.
+func (r *Relocation) MustStoreFill(ref spi.Reference, fill target.Fill, retention spi.Retention) spi.Stored {
+	return r.stored(ref, must(r.provider, "putting "+quote(string(ref)))(r.PutFill(r.t.ctx, ref, fill, retention)))
+}
+
+func (r *Relocation) stored(ref spi.Reference, res spi.BlobPutResult) spi.Stored {
+	s, ok := res.(spi.Stored)
+	if !ok {
+		r.provider.unexpected("putting "+quote(string(ref)), "stored", res)
+	}
+	return s
+}
+
+// MustRead returns the result of a read that must not fail.
+func (r *Relocation) MustRead(ref spi.Reference) spi.BlobReadResult {
+	return must(r.provider, "reading "+quote(string(ref)))(r.Read(r.t.ctx, ref))
+}
+
+// MustFind returns a payload that must be there.
+func (r *Relocation) MustFind(ref spi.Reference) spi.BlobFound {
+	res := r.MustRead(ref)
+	f, ok := res.(spi.BlobFound)
+	if !ok {
+		r.provider.unexpected("reading "+quote(string(ref)), "found", res)
+	}
+	return f
+}
+
+// MustMiss returns the answer for a reference that must be absent.
+func (r *Relocation) MustMiss(ref spi.Reference) spi.Missing {
+	res := r.MustRead(ref)
+	m, ok := res.(spi.Missing)
+	if !ok {
+		r.provider.unexpected("reading "+quote(string(ref)), "missing", res)
+	}
+	return m
+}
+
+// MustRenew renews a reference that must be there.
+func (r *Relocation) MustRenew(ref spi.Reference, retention spi.Retention) spi.Renewed {
+	res := must(r.provider, "renewing "+quote(string(ref)))(r.Renew(r.t.ctx, ref, retention))
+	n, ok := res.(spi.Renewed)
+	if !ok {
+		r.provider.unexpected("renewing "+quote(string(ref)), "renewed", res)
+	}
+	return n
+}
+
+// MustDelete deletes a reference, which must succeed whether it is there or not.
+func (r *Relocation) MustDelete(ref spi.Reference) {
+	if err := r.Delete(r.t.ctx, ref); err != nil {
+		r.provider.fatal("deleting "+quote(string(ref)), err)
+	}
+}

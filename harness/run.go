@@ -1,0 +1,319 @@
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// Config is one run: cases, a target and a Redis.
+type Config struct {
+	Cases     []Case
+	Catalogue *contract.Catalogue
+	Target    target.Target
+	Reference target.Target
+	Env       *redisenv.Env
+	Parallel  int           // cases at once; at least 1
+	Timeout   time.Duration // of a case that does not set its own
+	Seed      int64         // orders the cases and seeds their randomness
+	Strict    bool          // an advisory counts as a failure
+	FailFast  bool          // start no further case after the first failure
+	Large     bool          // run Large cases too
+	// Done is called after each case, one call at a time; nil is fine.
+	Done func(result.Case)
+	// Repeat makes the command that repeats a case; nil is fine.
+	Repeat func(id string) string
+}
+
+// Bounds of what the harness itself waits for.
+const (
+	abandonGrace = 5 * time.Second  // for a case's goroutine after it was given up
+	cleanupLimit = 10 * time.Second // for removing a case's keys
+)
+
+type runner struct {
+	config Config
+	id     string // makes key prefixes unique among runs
+	client *redis.Client
+	heavy  sync.Mutex
+}
+
+var (
+	errFailFast    = errors.New("a case failed and --fail-fast is set")
+	errCaseTimeout = fmt.Errorf("%w: its time was over", target.ErrAbandoned)
+)
+
+// Run runs the cases and returns their outcomes in the order of config.Cases.
+// When ctx ends early, pending cases are given up and the run says why in
+// Interrupted; all that was finished is kept.
+func Run(ctx context.Context, config Config) result.Run {
+	started := time.Now()
+	client := redis.NewClient(config.Env.Main().Options())
+	defer client.Close()
+	r := &runner{config: config, id: randomID(6), client: client}
+	starting, stopStarting := context.WithCancelCause(ctx)
+	defer stopStarting(nil)
+
+	outcomes := make([]*result.Case, len(config.Cases))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var done sync.Mutex
+	for range max(1, config.Parallel) {
+		wg.Go(func() {
+			for i := range next {
+				c := r.runCase(ctx, config.Cases[i])
+				done.Lock()
+				outcomes[i] = &c
+				if config.Done != nil {
+					config.Done(c)
+				}
+				done.Unlock()
+				if config.FailFast && (c.Verdict == result.Fail || config.Strict && c.Verdict == result.Advisory) {
+					stopStarting(errFailFast)
+				}
+			}
+		})
+	}
+feed:
+	for _, i := range r.order() {
+		select {
+		case next <- i:
+		case <-starting.Done():
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+
+	run := result.Run{
+		Target:       describeTarget(config.Target.Info()),
+		Environments: []result.Environment{environment(config.Env.Main())},
+		Seed:         config.Seed,
+		Parallel:     max(1, config.Parallel),
+		Strict:       config.Strict,
+		Started:      started,
+		Duration:     time.Since(started),
+	}
+	if ctx.Err() != nil {
+		run.Interrupted = context.Cause(ctx).Error()
+	}
+	for i, c := range outcomes {
+		if c == nil {
+			skipped := r.blank(config.Cases[i])
+			skipped.Verdict, skipped.Reason = result.Skipped, "not started: "+context.Cause(starting).Error()
+			c = &skipped
+		}
+		run.Cases = append(run.Cases, *c)
+	}
+	return run
+}
+
+func describeTarget(i target.Info) result.Target {
+	return result.Target{Provider: i.Provider, Language: i.Language, Version: i.Version, Layout: i.Layout, Capabilities: i.Capabilities}
+}
+
+func environment(s *redisenv.Server) result.Environment {
+	return result.Environment{Name: s.Name(), Version: s.Version()}
+}
+
+// order shuffles the cases by the seed, so that a hidden dependence between
+// them shows, and moves the heavy ones, which run one
+// at a time, to the front, so that they overlap with all others.
+func (r *runner) order() []int {
+	rng := mathrand.New(mathrand.NewPCG(uint64(r.config.Seed), 0))
+	order := rng.Perm(len(r.config.Cases))
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch ha, hb := r.config.Cases[a].Heavy, r.config.Cases[b].Heavy; {
+		case ha && !hb:
+			return -1
+		case hb && !ha:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+func (r *runner) blank(c Case) result.Case {
+	return result.Case{
+		ID: c.ID, Suite: c.Suite(), Title: c.Title, Requirements: c.Requirements,
+		Environment: r.config.Env.Main().Name(),
+	}
+}
+
+func (r *runner) runCase(ctx context.Context, c Case) result.Case {
+	out := r.blank(c)
+	if reason := r.missing(c); reason != "" {
+		out.Verdict, out.Reason = result.Skipped, reason
+		return out
+	}
+	if c.Heavy {
+		r.heavy.Lock()
+		defer r.heavy.Unlock()
+	}
+	started := time.Now()
+	_, logMark := r.config.Target.Log(0)
+	limit := r.config.Timeout
+	if c.Timeout > 0 {
+		limit = c.Timeout
+	}
+	timed, cancelTimed := context.WithTimeoutCause(ctx, limit, errCaseTimeout)
+	defer cancelTimed()
+	caseCtx, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abandon(target.ErrAbandoned)
+	// Whatever ends the case early, operations see ErrAbandoned as the cause:
+	// it is not the token of the operation.
+	stopWatch := context.AfterFunc(timed, func() { abandon(fmt.Errorf("%w: %w", target.ErrAbandoned, context.Cause(timed))) })
+	defer stopWatch()
+
+	t := &T{
+		run: r, definition: c, ctx: caseCtx, prefix: "zlc-" + r.id + "-" + randomID(4),
+		rand: mathrand.New(mathrand.NewPCG(caseSeed(r.config.Seed, c.ID), 1)),
+	}
+	t.target = &Provider{t: t, name: "target", target: r.config.Target}
+	t.reference = &Provider{t: t, name: "reference", target: r.config.Reference, isReference: true}
+
+	ended := make(chan any, 1)
+	go func() {
+		defer func() {
+			p := recover()
+			if _, stopped := p.(stop); p != nil && !stopped {
+				t.Notef("%s", debug.Stack())
+			}
+			ended <- p
+		}()
+		c.Run(t)
+	}()
+	var panicked any
+	select {
+	case panicked = <-ended:
+	case <-caseCtx.Done():
+		select {
+		case panicked = <-ended:
+		case <-time.After(abandonGrace):
+			panicked = "the case did not end after it was given up"
+		}
+	}
+	r.judge(ctx, t, &out, panicked, timed, limit)
+	if out.Verdict != result.Pass && out.Verdict != result.Skipped {
+		r.collect(t, &out, logMark)
+	}
+	abandon(target.ErrAbandoned)
+	r.cleanUp(t)
+	out.Duration = time.Since(started)
+	return out
+}
+
+// judge turns what the case left behind into a verdict.
+func (r *runner) judge(ctx context.Context, t *T, out *result.Case, panicked any, timed context.Context, limit time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Findings = t.findings
+	_, stopped := panicked.(stop)
+	switch {
+	case panicked != nil && !stopped:
+		out.Verdict = result.Error
+		out.Reason = fmt.Sprintf("the case broke: %v", panicked)
+	case len(t.findings) > 0:
+		out.Verdict = result.Advisory
+		for _, f := range t.findings {
+			if f.Level != string(contract.Should) {
+				out.Verdict = result.Fail
+			}
+		}
+		if err := r.deadRedis(t); err != nil {
+			out.Verdict, out.Reason = result.Error, fmt.Sprintf("Redis is not answering, so that the provider can't be judged: %v", err)
+		}
+	case t.verdict != "":
+		out.Verdict, out.Reason = t.verdict, t.reason
+	case ctx.Err() != nil:
+		out.Verdict, out.Reason = result.Error, "given up: "+context.Cause(ctx).Error()
+	case timed.Err() != nil:
+		out.Verdict, out.Reason = result.Error, fmt.Sprintf("no end within %v (--timeout); see the last operations", limit)
+	default:
+		out.Verdict = result.Pass
+	}
+}
+
+// deadRedis reports why a Redis that the case relied on can't be reached.
+func (r *runner) deadRedis(t *T) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return r.client.Ping(ctx).Err()
+}
+
+func (r *runner) collect(t *T, out *result.Case, logMark int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
+	defer cancel()
+	log, _ := r.config.Target.Log(logMark)
+	if n := len(log); n > maxLogLines {
+		log = log[n-maxLogLines:]
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Evidence = result.Evidence{
+		Operations: slices.Clone(t.ops), Log: log, Notes: slices.Clone(t.notes),
+		Redis: redisState(ctx, r.client, t.prefix),
+	}
+	if r.config.Repeat != nil {
+		out.Repeat = r.config.Repeat(t.definition.ID)
+	}
+}
+
+const maxLogLines = 40
+
+// cleanUp closes what the case opened and removes its keys.
+func (r *runner) cleanUp(t *T) {
+	t.mu.Lock()
+	cleanups := t.cleanups
+	t.mu.Unlock()
+	for _, f := range slices.Backward(cleanups) {
+		f()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
+	defer cancel()
+	// A Redis that is gone has no keys left to remove.
+	_ = removeKeys(ctx, r.client, t.prefix)
+}
+
+// missing says what the target lacks for the case, or nothing.
+func (r *runner) missing(c Case) string {
+	info := r.config.Target.Info()
+	for _, need := range c.Needs {
+		switch {
+		case need == NeedLocation && !info.Offers(target.StoreLocation):
+			return "the target offers no Location Store"
+		case need == NeedRelocation && !info.Offers(target.StoreRelocation):
+			return "the target offers no Relocation Store"
+		case need == NeedLayout && info.Layout != target.LayoutOfficial:
+			return "the target does not claim the official Redis layout (layout: " + info.Layout + ")"
+		case !strings.Contains(string(need), "store.") && need != NeedLayout && !info.Has(string(need)):
+			return "the target does not announce the capability " + string(need)
+		}
+	}
+	if c.Large && !r.config.Large {
+		return "moves hundreds of MiB: runs with --large"
+	}
+	return ""
+}
+
+func randomID(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

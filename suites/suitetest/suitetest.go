@@ -1,0 +1,72 @@
+// Package suitetest runs cases in tests: on the reference they must pass, on
+// a sabotaged provider the right one must fail.
+package suitetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// Env starts a local Redis for the test, or skips it where there is none.
+func Env(tb testing.TB) *redisenv.Env {
+	tb.Helper()
+	env, err := redisenv.Start(context.Background(), redisenv.Options{Mode: "local"})
+	if err != nil {
+		tb.Skipf("needs a redis-server on PATH: %v", err)
+	}
+	tb.Cleanup(func() { env.Close() })
+	return env
+}
+
+// Run judges the target by the cases.
+func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case) result.Run {
+	tb.Helper()
+	catalogue, err := contract.Load()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return harness.Run(context.Background(), harness.Config{
+		Cases: cases, Catalogue: catalogue, Target: t, Reference: target.Reference(), Env: env,
+		Parallel: 8, Timeout: time.Minute, Seed: time.Now().UnixNano(),
+	})
+}
+
+// Passes fails the test for each case that does not pass on the target; a
+// skipped case is logged with its reason.
+func Passes(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case) {
+	tb.Helper()
+	if len(cases) == 0 {
+		tb.Fatal("no cases")
+	}
+	for _, c := range Run(tb, env, t, cases).Cases {
+		switch c.Verdict {
+		case result.Pass:
+		case result.Skipped:
+			tb.Logf("%s skipped: %s", c.ID, c.Reason)
+		default:
+			tb.Errorf("%s: %s %s\n%s", c.ID, c.Verdict, c.Reason, Show(c))
+		}
+	}
+}
+
+// Show writes the findings and the evidence of a case for a test's log.
+func Show(c result.Case) string {
+	var b strings.Builder
+	for _, f := range c.Findings {
+		b.WriteString(f.Requirement + " (" + f.Sentence + "): " + f.What + "\n" + f.Diff + "\n")
+	}
+	for _, group := range [][]string{c.Evidence.Operations, c.Evidence.Redis, c.Evidence.Notes} {
+		for _, line := range group {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	return b.String()
+}
