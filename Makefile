@@ -1,0 +1,40 @@
+# The two commands of the README are `make demo` and `make test`.
+GO ?= go
+STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BIN := bin/zlink-conformance
+
+.PHONY: demo test build lint unit conformance selftest fuzz bench clean
+
+demo: build ## the main job on a fresh machine: judge the Go reference
+	sh scripts/setup.sh redis
+	$(BIN) run
+
+test: ## everything that CI checks
+	sh scripts/setup.sh redis
+	$(MAKE) lint unit conformance
+
+build:
+	$(GO) build -o $(BIN) ./cmd/zlink-conformance
+
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	$(STATICCHECK) ./...
+
+unit:
+	$(GO) test -race ./...
+
+conformance: build ## the judge judged by itself: coverage of the contract, the reference through every path
+	$(BIN) coverage
+	sh scripts/conformance.sh $(BIN)
+
+fuzz: ## each fuzz target for FUZZTIME (default 2m)
+	sh scripts/fuzz.sh $(or $(FUZZTIME),2m)
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./reference/... ./redisenv
+
+clean:
+	rm -rf bin out

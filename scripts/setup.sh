@@ -1,0 +1,56 @@
+#!/bin/sh
+# Puts what is missing on a fresh machine, by the system's package manager, and says so.
+#   setup.sh redis   a Redis to test on, if neither a Docker engine nor a server binary is there
+#   setup.sh ci      all that the complete tests use: Redis, libfaketime, xmllint, and a Docker engine with a local image
+set -eu
+
+have() { command -v "$1" >/dev/null 2>&1; }
+docker_works() { have docker && docker info >/dev/null 2>&1; }
+
+install() { # install DEBIAN-PACKAGE...
+	root=""
+	[ "$(id -u)" = 0 ] || root="sudo"
+	echo "setup: installing $* with the system's package manager"
+	if have apt-get; then
+		$root apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq "$@" >/dev/null
+	elif have dnf; then
+		$root dnf install -y -q $(echo "$*" | sed 's/redis-server/redis/')
+	elif have brew; then
+		brew install -q $(echo "$*" | sed 's/redis-server/redis/')
+	else
+		echo "setup: no apt-get, dnf or brew here; install these yourself: $*" >&2
+		exit 1
+	fi
+}
+
+redis() {
+	have redis-server || have valkey-server || docker_works || install redis-server
+}
+
+ci() {
+	missing=""
+	have redis-server || missing="$missing redis-server"
+	have faketime || missing="$missing faketime"
+	have xmllint || missing="$missing libxml2-utils"
+	have busybox || missing="$missing busybox-static"
+	have dockerd || docker_works || missing="$missing docker.io"
+	# shellcheck disable=SC2086 # a list of packages
+	[ -z "$missing" ] || install $missing
+	if ! docker_works; then
+		echo "setup: starting dockerd"
+		dockerd >"${TMPDIR:-/tmp}/zlink-conformance-dockerd.log" 2>&1 &
+		tries=0
+		until docker_works; do
+			tries=$((tries + 1))
+			[ "$tries" -le 60 ] || { echo "setup: dockerd did not start; its log ends:" >&2; tail -5 "${TMPDIR:-/tmp}/zlink-conformance-dockerd.log" >&2; exit 1; }
+			sleep 1
+		done
+	fi
+	sh "$(dirname "$0")/redis-image.sh" zlink-conformance-redis:local
+}
+
+case "${1:-}" in
+redis) redis ;;
+ci) ci ;;
+*) echo "usage: setup.sh redis|ci" >&2; exit 2 ;;
+esac
