@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/target/protocol"
 )
 
 // Capabilities that a target may announce. Cases that need an absent one are
@@ -41,21 +41,7 @@ const (
 )
 
 // Info is what a target says of itself in its hello.
-type Info struct {
-	Protocol     int      `json:"protocol"`
-	Provider     string   `json:"provider"`
-	Language     string   `json:"language"`
-	Version      string   `json:"version"`
-	Stores       []string `json:"stores"`
-	Layout       string   `json:"layout"`
-	Capabilities []string `json:"capabilities"`
-}
-
-// Has reports whether the target announced the capability.
-func (i Info) Has(capability string) bool { return slices.Contains(i.Capabilities, capability) }
-
-// Offers reports whether the target offers the store.
-func (i Info) Offers(store string) bool { return slices.Contains(i.Stores, store) }
+type Info = protocol.Info
 
 // Target is a provider under test. It is safe for concurrent use.
 type Target interface {
@@ -74,7 +60,8 @@ type Target interface {
 	Close() error
 }
 
-// StoreConfig says how to open a store.
+// StoreConfig says how to open a store. To a Provider's functions, Share is the
+// store as the provider itself opened it.
 type StoreConfig struct {
 	Redis            redisenv.ConnInfo
 	KeyPrefix        string
@@ -113,36 +100,10 @@ type Relocation interface {
 
 // DigestResult is a BlobReadResult of which the bytes are digested; Found is
 // false for Missing.
-type DigestResult struct {
-	Found     bool
-	Length    int64
-	SHA256    [32]byte
-	ExpiresAt spi.Millis
-	StoreNow  spi.Millis
-}
+type DigestResult = protocol.Digest
 
-// Fill describes bytes instead of carrying them: byte i is the top byte of
-// (Seed+i)*2654435761 modulo 2^32, and then each patch [offset, byte] is
-// written over it.
-type Fill struct {
-	Length int64      `json:"length"`
-	Seed   uint32     `json:"seed"`
-	Patch  [][2]int64 `json:"patch,omitempty"`
-}
-
-// Bytes makes the described bytes.
-func (f Fill) Bytes() []byte {
-	b := make([]byte, f.Length)
-	x := f.Seed * 2654435761
-	for i := range b {
-		b[i] = byte(x >> 24)
-		x += 2654435761
-	}
-	for _, p := range f.Patch {
-		b[p[0]] = byte(p[1])
-	}
-	return b
-}
+// Fill describes bytes by a formula instead of carrying them.
+type Fill = protocol.Fill
 
 // ErrAbandoned is the cause with which the harness cancels a case's context.
 var ErrAbandoned = errors.New("the case was given up")
@@ -159,4 +120,9 @@ func (e *TroubleError) Error() string { return e.What }
 // Troublef returns a TroubleError with a formatted message.
 func Troublef(format string, args ...any) *TroubleError {
 	return &TroubleError{What: fmt.Sprintf(format, args...)}
+}
+
+// Unsupported returns the error of an operation that a target does not offer.
+func Unsupported(format string, args ...any) *spi.Error {
+	return &spi.Error{Kind: spi.KindUnsupported, Message: fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,91 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+type caseKey struct{}
+
+// CaseContext marks ctx as the context of a whole case: once it is cancelled,
+// operations whose own contexts are derived from it are given up at once, also
+// those whose own context was cancelled before as a token.
+func CaseContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, caseKey{}, ctx)
+}
+
+// abandonment returns the context that gives ctx's operation up when it ends
+// (see givenUp).
+func abandonment(ctx context.Context) context.Context {
+	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
+		return c
+	}
+	return ctx
+}
+
+// givenUp reports whether an operation on ctx is to be given up at once.
+func givenUp(ctx context.Context) bool {
+	c := abandonment(ctx)
+	return c.Err() != nil && (c != ctx || errors.Is(context.Cause(c), ErrAbandoned))
+}
+
+// abandonedError is the trouble of an operation that was given up.
+func abandonedError(ctx context.Context, operation string, started time.Time) *TroubleError {
+	return Troublef("%s was given up unanswered after %s: %v", operation,
+		time.Since(started).Round(time.Millisecond), context.Cause(abandonment(ctx)))
+}
+
+// await runs an operation of a provider in this process. It classifies the
+// error (L6.failure-class), turns a panic into one, and returns at once with a
+// TroubleError when the operation is given up; the operation itself then ends
+// on its own.
+func await[R any](ctx context.Context, operation string, run func(context.Context) (R, error)) (R, error) {
+	type outcome struct {
+		result R
+		err    error
+	}
+	started := time.Now()
+	if givenUp(ctx) {
+		var none R
+		return none, abandonedError(ctx, operation, started)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o.err = &spi.Error{Kind: spi.KindInternal, Type: "panic", Message: fmt.Sprintf("%v\n%s", p, debug.Stack())}
+			}
+			done <- o
+		}()
+		o.result, o.err = run(ctx)
+		o.err = classified(o.err)
+	}()
+	ended := abandonment(ctx).Done()
+	for {
+		select {
+		case o := <-done:
+			return o.result, o.err
+		case <-ended:
+			if givenUp(ctx) {
+				var none R
+				return none, abandonedError(ctx, operation, started)
+			}
+			ended = nil
+		}
+	}
+}
+
+// classified returns err as an *spi.Error: as what it says it is, or else as a
+// store failure.
+func classified(err error) error {
+	if err == nil || spi.KindOf(err) != "" {
+		return err
+	}
+	return &spi.Error{Kind: spi.KindStoreFailure, Type: fmt.Sprintf("%T", err), Message: err.Error(), Err: err}
+}
