@@ -14,7 +14,7 @@ import (
 // Style says how the console report looks.
 type Style struct {
 	Color   bool // with ANSI colours
-	Verbose bool // every case with its verdict, nothing shortened
+	Verbose bool // nothing shortened
 }
 
 // Console writes the report that a person reads after a run. Its last line
@@ -25,13 +25,18 @@ func Console(w io.Writer, run result.Run, style Style) error {
 	p.printf("Target: %s\n", targetLine(run.Target))
 	p.printf("Redis: %s\n", environmentNames(run))
 	p.printf("Seed %d, %d in parallel, %s\n", run.Seed, run.Parallel, run.Duration.Round(time.Millisecond))
-	if style.Verbose {
-		p.allCases(run)
-	}
 	p.explain(run)
 	p.skips(run)
 	p.summary(run)
 	p.verdict(run)
+	return p.err
+}
+
+// Line writes one line on a case that has ended.
+func Line(w io.Writer, c result.Case, style Style) error {
+	p := newPrinter(w, style)
+	verdict := p.color(c.Verdict).Sprintf("%-15s", c.Verdict)
+	p.printf("%s %s  %s\n", verdict, cleanLine(c.ID), p.dim.Sprint(c.Duration.Round(100*time.Microsecond)))
 	return p.err
 }
 
@@ -77,18 +82,6 @@ func (p *printer) color(v result.Verdict) *color.Color {
 		return p.dim
 	}
 	return p.warn
-}
-
-func (p *printer) allCases(run result.Run) {
-	p.printf("\n")
-	for _, c := range run.Cases {
-		p.caseLine(run, c)
-	}
-}
-
-func (p *printer) caseLine(run result.Run, c result.Case) {
-	verdict := p.color(c.Verdict).Sprintf("%-15s", c.Verdict)
-	p.printf("%s %s  %s\n", verdict, label(run, c.ID, c.Environment), p.dim.Sprint(c.Duration.Round(100*time.Microsecond)))
 }
 
 // explain shows each case that did not pass; known failures in one line,

@@ -31,6 +31,16 @@ func console(style Style) func(io.Writer, result.Run) error {
 	return func(w io.Writer, run result.Run) error { return Console(w, run, style) }
 }
 
+// lines is what a verbose run shows while it goes on.
+func lines(w io.Writer, run result.Run) error {
+	for _, c := range run.Cases {
+		if err := Line(w, c, Style{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -50,6 +60,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, result.Run) error{
+		"lines.golden":           lines,
 		"console.golden":         console(Style{}),
 		"console-verbose.golden": console(Style{Verbose: true}),
 		"console-color.golden":   console(Style{Color: true}),
