@@ -27,8 +27,9 @@ type source struct {
 
 // sink is the writing side of a connection.
 type sink struct {
-	conn *net.TCPConn
-	bw   *bufio.Writer
+	conn  *net.TCPConn
+	bw    *bufio.Writer
+	large []byte // for copying long values; made at the first one
 }
 
 func newSink(c *net.TCPConn) *sink { return &sink{conn: c, bw: bufio.NewWriterSize(c, bufSize)} }
@@ -60,8 +61,7 @@ func (s *source) line() ([]byte, error) {
 	return line, err
 }
 
-// copyN passes n bytes on. Of a long value only the buffered part is touched; the rest goes from socket to socket,
-// inside the kernel where the system can do that.
+// copyN passes n bytes on. A long value goes from socket to socket in large pieces and is never held whole.
 func (s *source) copyN(dst io.Writer, n int64) error {
 	if n <= bufSize {
 		b, err := s.br.Peek(int(n))
@@ -86,7 +86,11 @@ func (s *source) copyN(dst io.Writer, n int64) error {
 	if err := out.bw.Flush(); err != nil {
 		return err
 	}
-	_, err := io.CopyN(out.conn, s.conn, n-buffered)
+	if out.large == nil {
+		out.large = make([]byte, 512<<10)
+	}
+	// Hiding TCPConn's ReadFrom keeps the copy out of splice, whose pipe holds 64 KiB: measured, this is the faster one.
+	_, err := io.CopyBuffer(struct{ io.Writer }{out.conn}, io.LimitReader(s.conn, n-buffered), out.large)
 	return err
 }
 
