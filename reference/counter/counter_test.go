@@ -147,7 +147,7 @@ func TestContention(t *testing.T) {
 	)
 	for range 8 {
 		group.Go(func() {
-			for len := 0; len < 50; {
+			for done := 0; done < 50; {
 				b, err := Issue(context.Background(), store, Object, 2, nil)
 				if errors.Is(err, ErrContention) {
 					continue
@@ -156,7 +156,7 @@ func TestContention(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				len++
+				done++
 				mu.Lock()
 				issued = append(issued, b.First, b.Last)
 				mu.Unlock()
