@@ -54,7 +54,8 @@ func (l *Location) Close() error {
 
 // MustRead returns the result of a read that must not fail.
 func (l *Location) MustRead(key spi.Key) spi.ReadResult {
-	return must(l.provider, "reading "+quote(string(key)))(l.Read(l.t.ctx, key))
+	res, err := l.Read(l.t.ctx, key)
+	return must(l.provider, "reading "+quote(string(key)), res, err)
 }
 
 // MustFind returns a value that must be there.
@@ -79,7 +80,8 @@ func (l *Location) MustMiss(key spi.Key) spi.Missing {
 
 // MustWrite returns the result of a write that must not fail.
 func (l *Location) MustWrite(request spi.WriteRequest) spi.WriteResult {
-	return must(l.provider, "writing "+Describe(request))(l.Write(l.t.ctx, request))
+	res, err := l.Write(l.t.ctx, request)
+	return must(l.provider, "writing "+Describe(request), res, err)
 }
 
 // MustApply returns the result of a write that must apply.
@@ -123,7 +125,8 @@ func (l *Location) MustDelete(keys ...spi.Key) spi.Applied {
 
 // MustPage returns a page of a scan that must not fail or be expired.
 func (l *Location) MustPage(request spi.ScanRequest) spi.Page {
-	r := must(l.provider, "scanning "+Describe(request))(l.Scan(l.t.ctx, request))
+	r, err := l.Scan(l.t.ctx, request)
+	must(l.provider, "scanning "+Describe(request), r, err)
 	p, ok := r.(spi.Page)
 	if !ok {
 		l.provider.unexpected("scanning "+Describe(request), "a page", r)
@@ -162,11 +165,10 @@ func record[R any](p *Provider, what string, f func() (R, error)) (R, error) {
 	return r, err
 }
 
-func must[R any](p *Provider, what string) func(R, error) R {
-	return func(r R, err error) R {
-		if err != nil {
-			p.fatal(what, err)
-		}
-		return r
+// must ends the case if an operation that must succeed failed.
+func must[R any](p *Provider, what string, r R, err error) R {
+	if err != nil {
+		p.fatal(what, err)
 	}
+	return r
 }

@@ -70,7 +70,8 @@ func (r *Relocation) Close() error {
 
 // MustPut returns the result of a put that must not fail.
 func (r *Relocation) MustPut(ref spi.Reference, payload []byte, retention spi.Retention) spi.BlobPutResult {
-	return must(r.provider, "putting "+quote(string(ref)))(r.Put(r.t.ctx, ref, payload, retention))
+	res, err := r.Put(r.t.ctx, ref, payload, retention)
+	return must(r.provider, "putting "+quote(string(ref)), res, err)
 }
 
 // MustStore puts a payload under a reference that must be free.
@@ -80,7 +81,8 @@ func (r *Relocation) MustStore(ref spi.Reference, payload []byte, retention spi.
 
 // MustStoreFill is MustStore with described bytes.
 func (r *Relocation) MustStoreFill(ref spi.Reference, fill target.Fill, retention spi.Retention) spi.Stored {
-	return r.stored(ref, must(r.provider, "putting "+quote(string(ref)))(r.PutFill(r.t.ctx, ref, fill, retention)))
+	res, err := r.PutFill(r.t.ctx, ref, fill, retention)
+	return r.stored(ref, must(r.provider, "putting "+quote(string(ref)), res, err))
 }
 
 func (r *Relocation) stored(ref spi.Reference, res spi.BlobPutResult) spi.Stored {
@@ -93,7 +95,8 @@ func (r *Relocation) stored(ref spi.Reference, res spi.BlobPutResult) spi.Stored
 
 // MustRead returns the result of a read that must not fail.
 func (r *Relocation) MustRead(ref spi.Reference) spi.BlobReadResult {
-	return must(r.provider, "reading "+quote(string(ref)))(r.Read(r.t.ctx, ref))
+	res, err := r.Read(r.t.ctx, ref)
+	return must(r.provider, "reading "+quote(string(ref)), res, err)
 }
 
 // MustFind returns a payload that must be there.
@@ -118,7 +121,8 @@ func (r *Relocation) MustMiss(ref spi.Reference) spi.Missing {
 
 // MustRenew renews a reference that must be there.
 func (r *Relocation) MustRenew(ref spi.Reference, retention spi.Retention) spi.Renewed {
-	res := must(r.provider, "renewing "+quote(string(ref)))(r.Renew(r.t.ctx, ref, retention))
+	res, err := r.Renew(r.t.ctx, ref, retention)
+	must(r.provider, "renewing "+quote(string(ref)), res, err)
 	n, ok := res.(spi.Renewed)
 	if !ok {
 		r.provider.unexpected("renewing "+quote(string(ref)), "renewed", res)

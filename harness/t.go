@@ -16,7 +16,6 @@ import (
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // T is what a running case may use. Its methods are safe for concurrent use;
