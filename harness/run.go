@@ -51,6 +51,7 @@ type runner struct {
 	id     string // makes key prefixes unique among runs
 	client *redis.Client
 	heavy  sync.Mutex
+	giveUp context.CancelCauseFunc // ends the whole run
 }
 
 var (
@@ -63,9 +64,13 @@ var (
 // Interrupted; all that was finished is kept.
 func Run(ctx context.Context, config Config) result.Run {
 	started := time.Now()
-	client := redis.NewClient(config.Env.Main().Options())
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	options := config.Env.Main().Options()
+	options.MaxRetries, options.DialerRetries = -1, 1 // a Redis that is gone is to be noticed at once
+	client := redis.NewClient(options)
 	defer client.Close()
-	r := &runner{config: config, id: randomID(6), client: client}
+	r := &runner{config: config, id: randomID(6), client: client, giveUp: giveUp}
 	starting, stopStarting := context.WithCancelCause(ctx)
 	defer stopStarting(nil)
 
@@ -188,28 +193,28 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	t.target = &Provider{t: t, name: "target", target: r.config.Target}
 	t.reference = &Provider{t: t, name: "reference", target: r.config.Reference, isReference: true}
 
-	ended := make(chan any, 1)
+	ended := make(chan ending, 1)
 	go func() {
 		defer func() {
 			p := recover()
 			if _, stopped := p.(stop); p != nil && !stopped {
 				t.Notef("%s", debug.Stack())
 			}
-			ended <- p
+			ended <- ending{p, caseCtx.Err() != nil}
 		}()
 		c.Run(t)
 	}()
-	var panicked any
+	var end ending
 	select {
-	case panicked = <-ended:
+	case end = <-ended:
 	case <-caseCtx.Done():
 		select {
-		case panicked = <-ended:
+		case end = <-ended:
 		case <-time.After(abandonGrace):
-			panicked = "the case did not end after it was given up"
+			end = ending{"the case did not end after it was given up", true}
 		}
 	}
-	r.judge(ctx, t, &out, panicked, timed, limit)
+	r.judge(ctx, t, &out, end, timed, limit)
 	if out.Verdict != result.Pass && out.Verdict != result.Skipped {
 		r.collect(t, &out, logMark)
 	}
@@ -219,16 +224,22 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	return out
 }
 
+// ending is how a case's goroutine ended.
+type ending struct {
+	panicked any  // what recover said
+	givenUp  bool // it was given up by then, so that its silence means nothing
+}
+
 // judge turns what the case left behind into a verdict.
-func (r *runner) judge(ctx context.Context, t *T, out *result.Case, panicked any, timed context.Context, limit time.Duration) {
+func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, timed context.Context, limit time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out.Findings = t.findings
-	_, stopped := panicked.(stop)
+	_, stopped := end.panicked.(stop)
 	switch {
-	case panicked != nil && !stopped:
+	case end.panicked != nil && !stopped:
 		out.Verdict = result.Error
-		out.Reason = fmt.Sprintf("the case broke: %v", panicked)
+		out.Reason = fmt.Sprintf("the case broke: %v", end.panicked)
 	case len(t.findings) > 0:
 		out.Verdict = result.Advisory
 		for _, f := range t.findings {
@@ -236,22 +247,23 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, panicked any
 				out.Verdict = result.Fail
 			}
 		}
-		if err := r.deadRedis(t); err != nil {
+		if err := r.deadRedis(); err != nil {
 			out.Verdict, out.Reason = result.Error, fmt.Sprintf("Redis is not answering, so that the provider can't be judged: %v", err)
+			r.giveUp(fmt.Errorf("%s stopped answering", r.config.Env.Main().Name()))
 		}
 	case t.verdict != "":
 		out.Verdict, out.Reason = t.verdict, t.reason
-	case ctx.Err() != nil:
+	case end.givenUp && ctx.Err() != nil:
 		out.Verdict, out.Reason = result.Error, "given up: "+context.Cause(ctx).Error()
-	case timed.Err() != nil:
+	case end.givenUp && timed.Err() != nil:
 		out.Verdict, out.Reason = result.Error, fmt.Sprintf("no end within %v (--timeout); see the last operations", limit)
 	default:
 		out.Verdict = result.Pass
 	}
 }
 
-// deadRedis reports why a Redis that the case relied on can't be reached.
-func (r *runner) deadRedis(t *T) error {
+// deadRedis reports why the main Redis can't be reached.
+func (r *runner) deadRedis() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return r.client.Ping(ctx).Err()

@@ -126,12 +126,15 @@ func TestVerdicts(t *testing.T) {
 
 func TestDeadRedisIsNoVerdict(t *testing.T) {
 	env := startRedis(t)
-	got := Run(context.Background(), config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
+	run := Run(context.Background(), config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
 		env.Main().Close()
 		t.Failf("L4.put", "the provider saw a store failure")
-	}})).Cases[0]
-	if got.Verdict != result.Error || !strings.Contains(got.Reason, "Redis") {
+	}}))
+	if got := run.Cases[0]; got.Verdict != result.Error || !strings.Contains(got.Reason, "Redis") {
 		t.Errorf("got %s %q, want an error that names Redis", got.Verdict, got.Reason)
+	}
+	if !strings.Contains(run.Interrupted, "stopped answering") || run.ExitStatus() != result.ExitEnvironment {
+		t.Errorf("interrupted %q, status %d: want a run that ended for Redis", run.Interrupted, run.ExitStatus())
 	}
 }
 
