@@ -19,25 +19,36 @@ func CaseContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, caseKey{}, ctx)
 }
 
-// abandonment returns the context that gives ctx's operation up when it ends
-// (see givenUp).
-func abandonment(ctx context.Context) context.Context {
+// untilGivenUp returns a context that ends only when operations on ctx are to
+// be given up. The function releases it.
+func untilGivenUp(ctx context.Context) (context.Context, func()) {
 	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
-		return c
+		return c, func() {}
 	}
-	return ctx
+	until, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	if givenUp(ctx) {
+		cancel(context.Cause(ctx))
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if givenUp(ctx) {
+			cancel(context.Cause(ctx))
+		}
+	})
+	return until, func() { stop(); cancel(nil) }
 }
 
-// givenUp reports whether an operation on ctx is to be given up at once.
+// givenUp reports whether operations on ctx are to be given up.
 func givenUp(ctx context.Context) bool {
-	c := abandonment(ctx)
-	return c.Err() != nil && (c != ctx || errors.Is(context.Cause(c), ErrAbandoned))
+	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
+		return c.Err() != nil
+	}
+	return errors.Is(context.Cause(ctx), ErrAbandoned)
 }
 
 // abandonedError is the trouble of an operation that was given up.
-func abandonedError(ctx context.Context, operation string, started time.Time) *TroubleError {
+func abandonedError(until context.Context, operation string, started time.Time) *TroubleError {
 	return Troublef("%s was given up unanswered after %s: %v", operation,
-		time.Since(started).Round(time.Millisecond), context.Cause(abandonment(ctx)))
+		time.Since(started).Round(time.Millisecond), context.Cause(until))
 }
 
 // await runs an operation of a provider in this process. It classifies the
@@ -49,10 +60,12 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 		result R
 		err    error
 	}
+	var none R
 	started := time.Now()
-	if givenUp(ctx) {
-		var none R
-		return none, abandonedError(ctx, operation, started)
+	until, release := untilGivenUp(ctx)
+	defer release()
+	if until.Err() != nil {
+		return none, abandonedError(until, operation, started)
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -66,18 +79,11 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 		o.result, o.err = run(ctx)
 		o.err = classified(o.err)
 	}()
-	ended := abandonment(ctx).Done()
-	for {
-		select {
-		case o := <-done:
-			return o.result, o.err
-		case <-ended:
-			if givenUp(ctx) {
-				var none R
-				return none, abandonedError(ctx, operation, started)
-			}
-			ended = nil
-		}
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-until.Done():
+		return none, abandonedError(until, operation, started)
 	}
 }
 

@@ -194,6 +194,14 @@ func (r *Result) HeldBytes() ([]byte, error) {
 	return done(&s, s.b64("bytes", r.Bytes))
 }
 
+// Surface returns the result of a surface.
+func (r *Result) Surface() ([]string, error) {
+	if r.Kind != KindSurface {
+		return nil, wrongKind(r.Kind)
+	}
+	return r.Declarations, nil
+}
+
 // shape collects the first missing field of a result.
 type shape struct{ err error }
 
