@@ -8,6 +8,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Checksum is the CRC32C of data.
 func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
+func update(crc uint32, data []byte) uint32 { return crc32.Update(crc, castagnoli, data) }
+
 // Combine returns the CRC32C of a followed by b from the checksums of the two
 // and b's length in bytes. So each byte of a payload is summed once, although
 // it counts in three checksums: its data's, its frame's and the payload's.
