@@ -127,7 +127,7 @@ func rawAdapter(protocol int) {
 			answer(r.ID, missing)
 		case "flood": // much more than the pipe and the log hold, and then a good answer
 			chunk := strings.Repeat("x", 1<<20)
-			for i := range 20_000 {
+			for i := range 3_000 {
 				fmt.Fprintln(os.Stderr, "stderr", i, chunk[:1000])
 			}
 			fmt.Fprintln(os.Stderr, chunk)

@@ -46,9 +46,12 @@ func givenUp(ctx context.Context) bool {
 }
 
 // abandonedError is the trouble of an operation that was given up.
-func abandonedError(until context.Context, operation string, started time.Time) *TroubleError {
+func abandonedError(ctx context.Context, operation string, started time.Time) *TroubleError {
+	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
+		ctx = c
+	}
 	return Troublef("%s was given up unanswered after %s: %v", operation,
-		time.Since(started).Round(time.Millisecond), context.Cause(until))
+		time.Since(started).Round(time.Millisecond), context.Cause(ctx))
 }
 
 // await runs an operation of a provider in this process. It classifies the
@@ -65,7 +68,7 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 	until, release := untilGivenUp(ctx)
 	defer release()
 	if until.Err() != nil {
-		return none, abandonedError(until, operation, started)
+		return none, abandonedError(ctx, operation, started)
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -81,9 +84,12 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 	}()
 	select {
 	case o := <-done:
+		if o.err != nil && givenUp(ctx) {
+			return none, abandonedError(ctx, operation, started)
+		}
 		return o.result, o.err
 	case <-until.Done():
-		return none, abandonedError(until, operation, started)
+		return none, abandonedError(ctx, operation, started)
 	}
 }
 

@@ -88,14 +88,14 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 		return nil, Unsupported("the adapter protocol cannot carry a request of %d bytes", len(line))
 	}
 	if until.Err() != nil {
-		return nil, abandonedError(until, r.Op, started)
+		return nil, abandonedError(ctx, r.Op, started)
 	}
 	select {
 	case c.out <- append(line, '\n'):
 	case <-c.ended:
 		return nil, c.died(r.Op)
 	case <-until.Done():
-		return nil, c.abandoned(until, r.Op, started)
+		return nil, c.abandoned(ctx, r.Op, started)
 	}
 	token := ctx.Done()
 	if r.Cancelled {
@@ -107,11 +107,14 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 		case reply := <-answered:
 			return c.open(r.Op, reply)
 		case <-token:
-			token = nil
 			cancel()
+			if givenUp(ctx) {
+				return nil, c.abandoned(ctx, r.Op, started)
+			}
+			token = nil
 		case <-until.Done():
 			cancel()
-			return nil, c.abandoned(until, r.Op, started)
+			return nil, c.abandoned(ctx, r.Op, started)
 		case <-c.ended:
 			select {
 			case reply := <-answered:
@@ -136,8 +139,8 @@ func (c *child) cancel(id int64) {
 	}
 }
 
-func (c *child) abandoned(until context.Context, operation string, started time.Time) *TroubleError {
-	e := abandonedError(until, operation, started)
+func (c *child) abandoned(ctx context.Context, operation string, started time.Time) *TroubleError {
+	e := abandonedError(ctx, operation, started)
 	e.Log = c.log.last(logLinesShown)
 	return e
 }
