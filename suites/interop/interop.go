@@ -1,0 +1,162 @@
+// Package interop holds the cases in which the target and the reference work
+// side by side on one Redis and one key prefix, as providers in different
+// languages do. Whatever goes wrong between the two is the target's: the
+// reference alone passes all other suites.
+package interop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// Cases returns all cases of the suite, the Location Store first.
+func Cases() []harness.Case {
+	return slices.Concat(recordCases(), conditionCases(), sequenceCases(), scanCases(), snapshotCases(), mixedCases(), relocationCases())
+}
+
+// What the cases need: the official layout and a store.
+var (
+	location   = []harness.Need{harness.NeedLayout, harness.NeedLocation}
+	relocation = []harness.Need{harness.NeedLayout, harness.NeedRelocation}
+)
+
+// hour outlives every case.
+const hour = 3600_000
+
+// bothWays makes two cases of one: first the target and then the reference is
+// the one that acts first. The title names them "one provider" and "the other".
+func bothWays(c harness.Case, run func(t *harness.T, one, other party)) []harness.Case {
+	ahead, behind := c, c
+	ahead.ID += "-from-target"
+	ahead.Title += " One is the target."
+	ahead.Run = func(t *harness.T) {
+		run(t, party{t, t.Target(), "the target"}, party{t, t.Reference(), "the reference"})
+	}
+	behind.ID += "-from-reference"
+	behind.Title += " One is the reference."
+	behind.Run = func(t *harness.T) {
+		run(t, party{t, t.Reference(), "the reference"}, party{t, t.Target(), "the target"})
+	}
+	return []harness.Case{ahead, behind}
+}
+
+// party is one of the two providers. Its methods end the case, citing a
+// requirement, when an operation fails or answers another kind of result.
+type party struct {
+	t        *harness.T
+	provider *harness.Provider
+	name     string
+}
+
+func parties(t *harness.T) [2]party {
+	return [2]party{{t, t.Target(), "the target"}, {t, t.Reference(), "the reference"}}
+}
+
+// answer returns the result if it is of the kind R, or ends the case.
+func answer[R any](p party, requirement, what string, result any, err error) R {
+	r, ok := result.(R)
+	if err != nil {
+		p.t.Fatalf(requirement, "%s failed at %s: %v", p.name, what, err)
+	}
+	if !ok {
+		p.t.Fatalf(requirement, "%s answered %s to %s, expected %s", p.name, harness.Describe(result), what, kindOf[R]())
+	}
+	return r
+}
+
+func kindOf[R any]() string {
+	var r R
+	name := fmt.Sprintf("%T", r)
+	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+func (p party) find(requirement string, key spi.Key) spi.Found {
+	r, err := p.provider.Location().Read(p.t.Context(), key)
+	return answer[spi.Found](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
+}
+
+func (p party) miss(requirement string, key spi.Key) spi.Missing {
+	r, err := p.provider.Location().Read(p.t.Context(), key)
+	return answer[spi.Missing](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
+}
+
+func (p party) apply(requirement string, request spi.WriteRequest) spi.Applied {
+	r, err := p.provider.Location().Write(p.t.Context(), request)
+	return answer[spi.Applied](p, requirement, "a write "+harness.Describe(request), r, err)
+}
+
+func (p party) conflict(requirement string, request spi.WriteRequest) {
+	r, err := p.provider.Location().Write(p.t.Context(), request)
+	answer[spi.Conflict](p, requirement, "a write "+harness.Describe(request), r, err)
+}
+
+// put puts one value and returns its version.
+func (p party) put(requirement string, key spi.Key, value string, retention *spi.Retention) spi.Version {
+	a := p.apply(requirement, spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value), Retention: retention}}})
+	if len(a.PutVersions) != 1 {
+		p.t.Fatalf("L4.applied", "%s answered %d versions for one Put", p.name, len(a.PutVersions))
+	}
+	return a.PutVersions[0].Version
+}
+
+func (p party) delete(requirement string, keys ...spi.Key) {
+	var w spi.WriteRequest
+	for _, key := range keys {
+		w.Mutations = append(w.Mutations, spi.Delete{Key: key})
+	}
+	p.apply(requirement, w)
+}
+
+func (p party) page(requirement string, request spi.ScanRequest) spi.Page {
+	r, err := p.provider.Location().Scan(p.t.Context(), request)
+	return answer[spi.Page](p, requirement, "a scan "+harness.Describe(request), r, err)
+}
+
+// finish returns the items of a page and of all that follow it, by key: the
+// contract does not order them.
+func (p party) finish(requirement, prefix string, limit int, page spi.Page) []spi.Item {
+	items := page.Items
+	for range maxPages {
+		if page.Next == nil {
+			slices.SortStableFunc(items, func(a, b spi.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+			return items
+		}
+		page = p.page(requirement, spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
+		items = append(items, page.Items...)
+	}
+	p.t.Fatalf("L5.limit", "the scan by %s does not end within %d pages", p.name, maxPages)
+	return nil
+}
+
+// maxPages ends a scan that makes no progress.
+const maxPages = 2000
+
+func (p party) scan(requirement, prefix string) []spi.Item {
+	const limit = 100
+	return p.finish(requirement, prefix, limit, p.page(requirement, spi.ScanRequest{Prefix: prefix, Limit: limit}))
+}
+
+// same checks that a party sees exactly this value.
+func (p party) same(requirement string, key spi.Key, want spi.Value) {
+	got := p.find(requirement, key).Value
+	p.t.EqualBytes(requirement, fmt.Sprintf("the value of %.40q as %s reads it", key, p.name), want.Bytes, got.Bytes)
+	p.t.Checkf(got.Version == want.Version, requirement, "%s reads the version %.60q of %.40q, expected %.60q", p.name, got.Version, key, want.Version)
+	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, "L9.expiry-field", "%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
+}
+
+func missing(key spi.Key) spi.Condition { return spi.MissingCondition{Key: key} }
+
+func version(key spi.Key, v spi.Version) spi.Condition {
+	return spi.VersionCondition{Key: key, Expected: v}
+}
+
+func set(key spi.Key, value string) spi.Mutation { return spi.Put{Key: key, Bytes: []byte(value)} }
+
+// given is a write of one mutation under conditions.
+func given(m spi.Mutation, conditions ...spi.Condition) spi.WriteRequest {
+	return spi.WriteRequest{Conditions: conditions, Mutations: []spi.Mutation{m}}
+}

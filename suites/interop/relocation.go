@@ -1,0 +1,144 @@
+package interop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+const blobRule = "R8.interop-read"
+
+func (p party) putBlob(ref spi.Reference, payload string, retention spi.Retention) (spi.BlobPutResult, error) {
+	return p.provider.Relocation().Put(p.t.Context(), ref, []byte(payload), retention)
+}
+
+func store(p party, ref spi.Reference, payload string) spi.Stored {
+	r, err := p.putBlob(ref, payload, hour)
+	return answer[spi.Stored](p, blobRule, fmt.Sprintf("putting %.40q", ref), r, err)
+}
+
+func (p party) findBlob(ref spi.Reference) spi.BlobFound {
+	r, err := p.provider.Relocation().Read(p.t.Context(), ref)
+	return answer[spi.BlobFound](p, blobRule, fmt.Sprintf("reading %.40q", ref), r, err)
+}
+
+func (p party) missBlob(ref spi.Reference) {
+	r, err := p.provider.Relocation().Read(p.t.Context(), ref)
+	answer[spi.Missing](p, blobRule, fmt.Sprintf("reading %.40q", ref), r, err)
+}
+
+func (p party) renew(ref spi.Reference, retention spi.Retention) spi.Renewed {
+	r, err := p.provider.Relocation().Renew(p.t.Context(), ref, retention)
+	return answer[spi.Renewed](p, blobRule, fmt.Sprintf("renewing %.40q", ref), r, err)
+}
+
+var oddReferences = []spi.Reference{
+	"r", " r ", "a:b", "{x}", "a\x00b", "*?[a-z]", "참조", "é", "e\u0301", spi.Reference(strings.Repeat("r", spi.MaxReferenceBytes)),
+}
+
+// relocationCases: payloads of both (R8.interop-read).
+func relocationCases() []harness.Case {
+	return slices.Concat(
+		bothWays(harness.Case{
+			ID: "interop/relocation/put", Title: "What one provider stores, the other reads, and answers AlreadyStored to the same bytes and Conflict to others.",
+			Requirements: []string{blobRule, "R4.put"}, Needs: relocation,
+		}, func(t *harness.T, one, other party) {
+			for i, ref := range oddReferences {
+				payload := strings.Repeat(fmt.Sprint("\x00\xffpayload ", i), 10*i)
+				stored := store(one, ref, payload)
+				found := other.findBlob(ref)
+				t.EqualBytes(blobRule, fmt.Sprintf("the payload of %.40q as %s reads it", ref, other.name), []byte(payload), found.Bytes)
+				t.Near(blobRule, fmt.Sprintf("the expiry of %.40q as %s reads it", ref, other.name), stored.ExpiresAt, found.ExpiresAt, 1)
+				r, err := other.putBlob(ref, payload, hour)
+				answer[spi.AlreadyStored](other, "R4.put", "putting the same bytes again", r, err)
+				for _, wrong := range []string{payload + "x", "x" + payload} {
+					r, err = other.putBlob(ref, wrong, hour)
+					answer[spi.Conflict](other, "R4.put", "putting other bytes", r, err)
+				}
+				t.EqualBytes(blobRule, "the payload after puts of the other", []byte(payload), one.findBlob(ref).Bytes)
+			}
+		}),
+		bothWays(harness.Case{
+			ID: "interop/relocation/renew", Title: "Both providers agree on the expiry after either has renewed.",
+			Requirements: []string{blobRule, "R4.renew"}, Needs: relocation,
+		}, func(t *harness.T, one, other party) {
+			store(one, "r", "payload")
+			for i, retention := range []spi.Retention{2 * hour, 90_000, 3 * hour} {
+				p, q := other, one
+				if i == 1 {
+					p, q = one, other
+				}
+				renewed := p.renew("r", retention)
+				found := q.findBlob("r")
+				t.Near("R4.renew", "the expiry that "+p.name+" renewed, as "+q.name+" reads it", renewed.ExpiresAt, found.ExpiresAt, 1)
+				t.EqualBytes("R4.renew", "the payload after Renew", []byte("payload"), found.Bytes)
+			}
+		}),
+		bothWays(harness.Case{
+			ID: "interop/relocation/delete", Title: "What one provider deletes is absent in the other, which may store there again.",
+			Requirements: []string{blobRule, "R4.delete"}, Needs: relocation,
+		}, func(t *harness.T, one, other party) {
+			store(other, "r", "payload")
+			one.provider.Relocation().MustDelete("r")
+			other.missBlob("r")
+			r, err := other.provider.Relocation().Renew(t.Context(), "r", hour)
+			answer[spi.Missing](other, blobRule, "renewing what the other deleted", r, err)
+			store(other, "r", "other bytes")
+			t.EqualBytes(blobRule, "the payload that was stored after the other's Delete", []byte("other bytes"), one.findBlob("r").Bytes)
+		}),
+		bothWays(harness.Case{
+			ID: "interop/relocation/expiry", Title: "A payload of one provider whose retention is over is absent in both.",
+			Requirements: []string{blobRule, "R3.expiry-clock"}, Needs: relocation,
+		}, func(t *harness.T, one, other party) {
+			r, err := one.putBlob("r", "payload", 150)
+			at := answer[spi.Stored](one, blobRule, "putting", r, err).ExpiresAt
+			for _, p := range []party{other, one} {
+				t.Await("R3.expiry-clock", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
+					switch r := p.provider.Relocation().MustRead("r").(type) {
+					case spi.BlobFound:
+						return !t.Checkf(r.StoreNow <= at, "R3.expiry-clock", "%s found the payload at %d, expired at %d", p.name, r.StoreNow, at)
+					case spi.Missing:
+						t.Checkf(r.StoreNow >= at-1, "R3.expiry-clock", "%s misses the payload at %d, before its expiry %d", p.name, r.StoreNow, at)
+					}
+					return true
+				})
+			}
+			store(other, "r", "other bytes")
+		}),
+		[]harness.Case{{
+			ID: "interop/relocation/concurrent", Title: "Of concurrent Puts of different bytes by both providers one is Stored and all others conflict.",
+			Requirements: []string{"R4.put", blobRule}, Needs: relocation, Run: concurrentPuts,
+		}},
+	)
+}
+
+func concurrentPuts(t *harness.T) {
+	ps := parties(t)
+	for round := range 6 {
+		ref := spi.Reference(fmt.Sprint("r", round))
+		results := make([]spi.BlobPutResult, 6)
+		t.Concurrently(len(results), func(w int) {
+			r, err := ps[w%2].putBlob(ref, fmt.Sprint("payload ", w), hour)
+			if err != nil {
+				t.Fatalf(blobRule, "%s failed at a concurrent Put: %v", ps[w%2].name, err)
+			}
+			results[w] = r
+		})
+		got, winners := string(ps[0].findBlob(ref).Bytes), 0
+		for w, r := range results {
+			switch r.(type) {
+			case spi.Stored:
+				winners++
+				t.Checkf(got == fmt.Sprint("payload ", w), "R4.put", "Stored was answered for payload %d, but %.40q is read", w, got)
+			case spi.Conflict:
+			default:
+				t.Failf("R4.put", "a concurrent Put of other bytes answered %s", harness.Describe(r))
+			}
+		}
+		t.Checkf(winners == 1, "R4.put", "%d of %d concurrent Puts of different bytes were Stored, expected 1", winners, len(results))
+	}
+}

@@ -1,0 +1,179 @@
+package redislayout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/reference/layout"
+	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/redislayout/raw"
+)
+
+// blobCases: the Redis keys and strings that the target writes (R8.key,
+// R8.string).
+func blobCases() []harness.Case {
+	return []harness.Case{
+		{
+			ID: "redislayout/blob/key", Title: "A payload stands at a Redis key that ends in its reference exactly as it was issued.",
+			Requirements: []string{"R8.key"}, Needs: relocation, Run: blobKeys,
+		},
+		{
+			ID: "redislayout/blob/raw-bytes", Title: "A payload is a Redis string of its raw bytes, be they empty, text or any of the 256.",
+			Requirements: []string{"R8.string"}, Needs: relocation, Run: blobBytes,
+		},
+		{
+			ID: "redislayout/blob/expiry", Title: "Put sets a native expiry in milliseconds, the one that it reports.",
+			Requirements: []string{"R8.string"}, Needs: relocation,
+			Run: func(t *harness.T) {
+				checkExpiry(t, "the expiry after Put", 61_500, func() spi.Millis { return t.Relocation().MustStore("r", []byte("p"), 61_500).ExpiresAt })
+			},
+		},
+		{
+			ID: "redislayout/blob/renew", Title: "Renew sets a new native expiry on the same Redis key and leaves the bytes alone, be it later or earlier.",
+			Requirements: []string{"R8.string"}, Needs: relocation, Run: blobRenew,
+		},
+		{
+			ID: "redislayout/blob/delete", Title: "Delete removes the payload's Redis key.",
+			Requirements: []string{"R8.string"}, Needs: relocation,
+			Run: func(t *harness.T) {
+				t.Relocation().MustStore("r", []byte("p"), hour)
+				checkBlob(t, t.Redis(), "r", []byte("p"))
+				t.Relocation().MustDelete("r")
+				kind := raw.On(t).Type(layout.BlobKey(t.KeyPrefix(), "r"))
+				t.Checkf(kind == "none", "R8.string", "the deleted payload's Redis key still holds a %s", kind)
+			},
+		},
+	}
+}
+
+var oddReferences = []spi.Reference{
+	"r", "R", " r ", "a:b", "{}", "{x}", "a}b{c", "a\x00b", "*?[a-z]", `back\slash`, "참조", "é", "e\u0301", "a\r\nb",
+	spi.Reference(strings.Repeat("r", spi.MaxReferenceBytes)),
+}
+
+func blobKeys(t *harness.T) {
+	for i, ref := range oddReferences {
+		t.Relocation().MustStore(ref, fmt.Appendf(nil, "payload %d", i), hour)
+	}
+	for i, ref := range oddReferences {
+		checkBlob(t, t.Redis(), ref, fmt.Appendf(nil, "payload %d", i))
+	}
+}
+
+func blobBytes(t *harness.T) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	for i, payload := range [][]byte{nil, {0}, every, []byte("text"), []byte("12345"), []byte("3q2+7w=="), randomBytes(t, 100_000)} {
+		ref := spi.Reference(fmt.Sprint("r", i))
+		t.Relocation().MustStore(ref, payload, hour)
+		checkBlob(t, t.Redis(), ref, payload)
+	}
+}
+
+// checkExpiry runs an operation that sets the payload "r"'s expiry, and holds
+// the native one and the reported one against the retention. The bracket is
+// that of Redis's own clock before and after, so that a slow machine widens it.
+func checkExpiry(t *harness.T, what string, retention spi.Millis, operation func() spi.Millis) {
+	key := layout.BlobKey(t.KeyPrefix(), "r")
+	before := t.Now()
+	reported := operation()
+	after := t.Now()
+	ttl := raw.Must(t.Redis().PTTL(t.Context(), key).Result())(t, "PTTL")
+	if !t.Checkf(ttl > 0, "R8.string", "%s is no native one: the string has none", what) {
+		return
+	}
+	end := t.Now()
+	// Redis set it within before..after and told what is left of it within after..end.
+	const rounding = 1
+	left := spi.Millis(ttl.Milliseconds())
+	t.Between("R8.string", what+" in Redis, in ms from then on,", retention-(end-before)-rounding, left, retention+rounding)
+	t.Between("R3.expiry-clock", what+" as reported", before+retention-rounding, reported, after+retention+rounding)
+}
+
+func blobRenew(t *harness.T) {
+	t.Relocation().MustStore("r", []byte("payload"), hour)
+	for _, retention := range []spi.Millis{2*hour + 500, 90_500} {
+		checkExpiry(t, fmt.Sprintf("the expiry after Renew for %d ms", retention), retention, func() spi.Millis {
+			return t.Relocation().MustRenew("r", spi.Retention(retention)).ExpiresAt
+		})
+		checkBlob(t, t.Redis(), "r", []byte("payload"))
+	}
+}
+
+// foreignBlobCases: strings that another provider left, and what no conforming
+// provider leaves (R8.interop-read, R8.unknown).
+func foreignBlobCases() []harness.Case {
+	cases := []harness.Case{
+		{
+			ID: "redislayout/foreign/blob", Title: "A payload of another provider reads, compares, renews and is deleted like an own one.",
+			Requirements: []string{"R8.interop-read"}, Needs: relocation, Run: foreignBlob,
+		},
+		{
+			ID: "redislayout/unreadable/blob-without-expiry", Title: "A string without expiry is an explicit store failure in Put, Read and Renew.",
+			Requirements: []string{"R8.unknown"}, Needs: relocation,
+			Run: func(t *harness.T) {
+				refusesBlob(t, func(c redis.Cmdable, key string) error { return c.Set(t.Context(), key, "payload", 0).Err() })
+			},
+		},
+	}
+	for _, w := range wrongTypes {
+		if w.name == "string" {
+			continue
+		}
+		cases = append(cases, harness.Case{
+			ID: "redislayout/unreadable/blob-type-" + w.name, Title: fmt.Sprintf("A payload's Redis key that is %s is an explicit store failure in Put, Read and Renew.", w.title),
+			Requirements: []string{"R8.unknown"}, Needs: relocation,
+			Run: func(t *harness.T) {
+				refusesBlob(t, func(c redis.Cmdable, key string) error {
+					if err := w.plant(t, c, key); err != nil {
+						return err
+					}
+					return c.PExpire(t.Context(), key, time.Hour).Err() // with one, so that the type alone is wrong
+				})
+			},
+		})
+	}
+	return cases
+}
+
+func foreignBlob(t *harness.T) {
+	store := t.Relocation()
+	for i, ref := range oddReferences {
+		payload := randomBytes(t, 40*i)
+		before := t.Now()
+		raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t, "SET")
+		after := t.Now()
+		f := store.MustFind(ref)
+		t.EqualBytes("R8.interop-read", fmt.Sprintf("the planted payload of %.40q", ref), payload, f.Bytes)
+		t.Between("R8.interop-read", fmt.Sprintf("the expiry of the planted %.40q", ref), before+hour-1, f.ExpiresAt, after+hour+1)
+		again := store.MustPut(ref, payload, hour)
+		_, already := again.(spi.AlreadyStored)
+		t.Checkf(already, "R8.interop-read", "putting the bytes of the planted %.40q answered %s, expected alreadyStored", ref, harness.Describe(again))
+		other := store.MustPut(ref, append([]byte("x"), payload...), hour)
+		_, conflict := other.(spi.Conflict)
+		t.Checkf(conflict, "R8.interop-read", "putting other bytes at the planted %.40q answered %s, expected conflict", ref, harness.Describe(other))
+		store.MustRenew(ref, 2*hour)
+		checkBlob(t, t.Redis(), ref, payload)
+		store.MustDelete(ref)
+		store.MustMiss(ref)
+	}
+}
+
+// refusesBlob plants what no conforming provider leaves at the key of "r".
+func refusesBlob(t *harness.T, plant func(c redis.Cmdable, redisKey string) error) {
+	key, ctx, store := layout.BlobKey(t.KeyPrefix(), "r"), t.Context(), t.Relocation()
+	if err := plant(t.Redis(), key); err != nil {
+		t.Troublef("planting a key that is no payload failed: %v", err)
+	}
+	before := raw.On(t).Dump(key)
+	refuses[spi.BlobReadResult](t, "R8.unknown", "reading it")(store.Read(ctx, "r"))
+	refuses[spi.BlobRenewResult](t, "R8.unknown", "renewing it")(store.Renew(ctx, "r", hour))
+	refuses[spi.BlobPutResult](t, "R8.unknown", "putting the same bytes there")(store.Put(ctx, "r", []byte("payload"), hour))
+	t.Checkf(raw.On(t).Dump(key) == before, "R8.unknown", "operations that failed have changed the key")
+}

@@ -1,0 +1,81 @@
+// Package redislayout holds the cases of the official Redis layout: which keys
+// a provider uses, which bytes it writes there, and what it makes of bytes
+// that another provider, or nobody who conforms, left there.
+package redislayout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// Cases returns all cases of the suite, the Location Store first.
+func Cases() []harness.Case {
+	return slices.Concat(
+		keyCases(), recordCases(), memberCases(), foreignCases(), unreadableCases(), scopeCases(),
+		prefixCases(), legacyCases(), blobCases(), foreignBlobCases(), goldenCases(),
+	)
+}
+
+// What the cases need: the official layout and a store.
+var (
+	location   = []harness.Need{harness.NeedLayout, harness.NeedLocation}
+	relocation = []harness.Need{harness.NeedLayout, harness.NeedRelocation}
+	both       = []harness.Need{harness.NeedLayout, harness.NeedLocation, harness.NeedRelocation}
+)
+
+// hour outlives every case.
+const hour = 3600_000
+
+func write(mutations ...spi.Mutation) spi.WriteRequest { return spi.WriteRequest{Mutations: mutations} }
+
+// refuses checks that an operation is an explicit store failure: a normal
+// result would be a guess.
+func refuses[R any](t *harness.T, requirement, what string) func(R, error) {
+	return func(r R, err error) {
+		if err == nil {
+			t.Failf(requirement, "%s answered %s, expected an explicit store failure", what, harness.Describe(r))
+			return
+		}
+		t.ErrorKind(requirement, what, err, spi.KindStoreFailure)
+	}
+}
+
+// refusesRecord checks that a key whose record is unreadable fails explicitly
+// on read and in each kind of condition.
+func refusesRecord(t *harness.T, store *harness.Location, key spi.Key) {
+	const requirement = "L9.unknown-tag"
+	ctx := t.Context()
+	refuses[spi.ReadResult](t, requirement, "reading it")(store.Read(ctx, key))
+	conditions := map[string]spi.Condition{
+		"a Missing condition on it": spi.MissingCondition{Key: key},
+		"a Version condition on it": spi.VersionCondition{Key: key, Expected: "1"},
+	}
+	for what, condition := range conditions {
+		refuses[spi.WriteResult](t, requirement, what)(store.Write(ctx, gated(condition, "beside")))
+	}
+	refuses[spi.WriteResult](t, requirement, "a Missing condition on it, behind a true one,")(store.Write(ctx, spi.WriteRequest{
+		Conditions: []spi.Condition{spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: key}},
+		Mutations:  []spi.Mutation{spi.Put{Key: "beside", Bytes: []byte("v")}},
+	}))
+	if r, err := store.Read(ctx, "beside"); err == nil {
+		_, missing := r.(spi.Missing)
+		t.Checkf(missing, "L4.all-or-nothing", "a write whose condition failed explicitly has put its other key all the same")
+	}
+}
+
+// gated is a write of another key under one condition.
+func gated(condition spi.Condition, other spi.Key) spi.WriteRequest {
+	return spi.WriteRequest{
+		Conditions: []spi.Condition{condition},
+		Mutations:  []spi.Mutation{spi.Put{Key: other, Bytes: []byte("v")}},
+	}
+}
+
+// sorted orders items by key, since the contract does not order a scan.
+func sorted(items []spi.Item) []spi.Item {
+	slices.SortFunc(items, func(a, b spi.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return items
+}

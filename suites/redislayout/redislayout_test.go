@@ -1,0 +1,13 @@
+package redislayout_test
+
+import (
+	"testing"
+
+	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
+	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+func TestReferencePasses(t *testing.T) {
+	suitetest.Passes(t, suitetest.Env(t), target.InProcess(target.Reference()), redislayout.Cases())
+}
