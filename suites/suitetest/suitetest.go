@@ -34,7 +34,7 @@ func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case
 		tb.Fatal(err)
 	}
 	return harness.Run(context.Background(), harness.Config{
-		Cases: cases, Catalogue: catalogue, Target: t, Reference: target.Reference(), Env: env,
+		Cases: cases, Catalogue: catalogue, Target: t, Reference: target.InProcess(target.Reference()), Env: env,
 		Parallel: 8, Timeout: time.Minute, Seed: time.Now().UnixNano(),
 	})
 }
