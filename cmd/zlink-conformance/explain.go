@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/suites"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:     "explain ID",
+		Short:   "Explain a requirement or a case",
+		Example: "  zlink-conformance explain L5.expired",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			catalogue, err := contract.Load()
+			if err != nil {
+				return err
+			}
+			cases := suites.All()
+			text, err := explain(catalogue, cases, args[0])
+			if err != nil {
+				return err
+			}
+			return printed(io.WriteString(cmd.OutOrStdout(), text))
+		},
+	}
+}
+
+func explain(catalogue *contract.Catalogue, cases []harness.Case, id string) (string, error) {
+	var b strings.Builder
+	if r, ok := catalogue.Requirement(id); ok {
+		explainRequirement(&b, r, cases)
+		return b.String(), nil
+	}
+	if i := slices.IndexFunc(cases, func(c harness.Case) bool { return c.ID == id }); i >= 0 {
+		explainCase(&b, catalogue, cases[i])
+		return b.String(), nil
+	}
+	names := caseIDs(cases)
+	for _, r := range catalogue.All() {
+		names = append(names, r.ID)
+	}
+	return "", usage("%q is neither a requirement nor a case; %s", id, selection.Suggest(names, id))
+}
+
+func explainRequirement(w io.Writer, r contract.Requirement, cases []harness.Case) {
+	sentence(w, r)
+	if r.Untestable != "" {
+		fmt.Fprintf(w, "  no test:  %s\n", r.Untestable)
+	}
+	for _, c := range cases {
+		if slices.Contains(c.Requirements, r.ID) {
+			fmt.Fprintf(w, "  case:     %s: %s\n", c.ID, c.Title)
+		}
+	}
+}
+
+func explainCase(w io.Writer, catalogue *contract.Catalogue, c harness.Case) {
+	fmt.Fprintf(w, "%s: %s\n", c.ID, c.Title)
+	for _, need := range c.Needs {
+		fmt.Fprintf(w, "  needs:    %s\n", need)
+	}
+	if c.Large {
+		fmt.Fprintf(w, "  needs:    --large\n")
+	}
+	for _, id := range c.Requirements {
+		if r, ok := catalogue.Requirement(id); ok {
+			fmt.Fprintln(w)
+			sentence(w, r)
+		}
+	}
+	fmt.Fprintf(w, "\nzlink-conformance run --run %s\n", c.ID)
+}
+
+func sentence(w io.Writer, r contract.Requirement) {
+	fmt.Fprintf(w, "%s (%s): %s\n  source:   %s\n", r.ID, r.Level, r.Sentence, r.Source)
+	if r.Reading != "" {
+		fmt.Fprintf(w, "  reading:  %s\n", r.Reading)
+	}
+}

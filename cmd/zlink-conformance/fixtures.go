@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/fixtures"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/reports"
+	"github.com/zlink-systems/zlink-conformance/result"
+)
+
+func newFixtures() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fixtures",
+		Short: "Generate or verify the golden fixture " + fixtures.Name,
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usage("fixtures needs a command: generate or verify")
+		},
+	}
+	cmd.AddCommand(newFixturesGenerate(), newFixturesVerify())
+	return cmd
+}
+
+func newFixturesGenerate() *cobra.Command {
+	var check bool
+	var path string
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Write the fixture to stdout or to a file, or check a file against its source",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case check:
+				data, err := fixture(path)
+				if err != nil {
+					return err
+				}
+				if err := fixtures.Check(data); err != nil {
+					return &exit{result.ExitNonconform, err}
+				}
+				return printed(fmt.Fprintf(cmd.OutOrStdout(), "%s is what its source says\n", fixtureName(path)))
+			case path != "":
+				if err := reports.WriteFile(path, writeFixture); err != nil {
+					return trouble(err)
+				}
+				return nil
+			}
+			return printed(0, writeFixture(cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing: exit status 1 if the file (without -o: the built-in one) differs")
+	cmd.Flags().StringVarP(&path, "output", "o", "", "the file")
+	return cmd
+}
+
+func writeFixture(w io.Writer) error {
+	_, err := w.Write(fixtures.Generate())
+	return err
+}
+
+func newFixturesVerify() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Compute each vector of a fixture (default: the built-in one) again by other means",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := ""
+			if len(args) > 0 {
+				path = args[0]
+			}
+			data, err := fixture(path)
+			if err != nil {
+				return err
+			}
+			return verifyFixture(cmd.Context(), cmd.OutOrStdout(), fixtureName(path), data, address)
+		},
+	}
+	cmd.Flags().StringVar(&address, "redis", "", "a Redis whose Lua encodes the vectors too: auto, docker, local or a URL")
+	return cmd
+}
+
+// fixture reads the file, or returns the built-in fixture for "".
+func fixture(path string) ([]byte, error) {
+	if path == "" {
+		return fixtures.Embedded(), nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return data, nil
+}
+
+func fixtureName(path string) string {
+	if path == "" {
+		return "the built-in " + fixtures.Name
+	}
+	return path
+}
+
+func verifyFixture(ctx context.Context, w io.Writer, name string, data []byte, address string) error {
+	var client redis.Cmdable
+	if address != "" {
+		env, err := redisenv.Start(ctx, redisenv.Options{Mode: address})
+		if err != nil {
+			return trouble(err)
+		}
+		defer env.Close()
+		c := redis.NewClient(env.Main().Options())
+		defer c.Close()
+		client = c
+	}
+	differences, err := fixtures.Verify(ctx, data, client)
+	if err != nil {
+		return trouble(err)
+	}
+	for _, d := range differences {
+		if err := printed(fmt.Fprintln(w, d)); err != nil {
+			return err
+		}
+	}
+	if n := len(differences); n > 0 {
+		return &exit{result.ExitNonconform, fmt.Errorf("%s is wrong: number of differences: %d", name, n)}
+	}
+	return printed(fmt.Fprintf(w, "%s is right\n", name))
+}

@@ -1,0 +1,58 @@
+// Command zlink-conformance judges storage providers of the ZLink framework
+// against the Location Store and Relocation Store contracts.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/result"
+)
+
+func main() { os.Exit(execute(os.Args[1:])) }
+
+// execute runs a command line and returns its exit status. What is no outcome
+// of a command itself is a mistake in the command line.
+func execute(args []string) int {
+	logging.Disable() // the Redis client's: what matters comes back as an error
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return result.ExitConforms
+	}
+	status := result.ExitUsage
+	if e, ok := errors.AsType[*exit](err); ok {
+		status = e.status
+	}
+	if text := strings.Join(strings.Fields(err.Error()), " "); text != "" {
+		fmt.Fprintln(os.Stderr, "zlink-conformance: "+text)
+	}
+	return status
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "zlink-conformance",
+		Short: "Judge ZLink storage providers against their contract",
+		Long: `zlink-conformance judges a Location Store and Relocation Store provider against
+the contract of the ZLink framework and its official Redis layout: it starts a
+real Redis, runs the provider beside a reference provider and reports.
+
+Exit status: 0 the target conforms, 1 it does not, 2 a mistake in the command
+line or the configuration, 3 trouble with Redis or the target, or interrupted.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRun(), newList(), newExplain(), newCoverage(), newFixtures(), newAdapter(), newVersion())
+	return root
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/suites"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// inProcess is the --target that needs no process.
+const inProcess = "reference"
+
+// runFlags are the flags of run as given.
+type runFlags struct {
+	target                      string
+	redis, image, topology      string
+	run, skip                   []string
+	parallel                    int
+	timeout                     time.Duration
+	seed                        int64
+	strict, failFast, large     bool
+	verbose                     bool
+	junit, json, html, markdown string
+}
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] [-- COMMAND [ARGUMENT...]]",
+		Short: "Judge a target",
+		Long: `Judge a target: run the cases against it on a real Redis and report.
+
+The target is the Go reference in this process, or an adapter process: a command
+given with --target (split into words as a shell does, but run without one) or
+after --.
+
+--run and --skip take patterns for case IDs: * stands for any characters, also
+for slashes, ? for one, and a suite's name for all its cases.`,
+		Example: `  zlink-conformance run
+  zlink-conformance run --target 'node adapter.js' --junit out.xml
+  zlink-conformance run --run spi/scan --skip '*/huge-*' -- ./my-adapter --fast`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			j, err := f.check(cmd, args)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return j.do(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.target, "target", inProcess, "command of an adapter process, or reference")
+	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
+	flags.StringVar(&f.image, "redis-image", redisenv.DefaultImage, "container images, separated by commas; all cases run on each")
+	flags.StringVar(&f.topology, "topology", redisenv.TopologyStandalone, "standalone or cluster")
+	flags.StringArrayVar(&f.run, "run", nil, "run only cases that match the pattern (repeatable)")
+	flags.StringArrayVar(&f.skip, "skip", nil, "leave out cases that match the pattern (repeatable)")
+	flags.IntVar(&f.parallel, "parallel", 8, "cases at once")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time for a case")
+	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
+	flags.BoolVar(&f.strict, "strict", false, "a broken SHOULD fails the run")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "start no further case after the first failure")
+	flags.BoolVar(&f.large, "large", false, "also run the cases that move hundreds of MiB")
+	flags.StringVar(&f.junit, "junit", "", "write a JUnit report to this file")
+	flags.StringVar(&f.json, "json", "", "write a JSON report to this file")
+	flags.StringVar(&f.html, "html", "", "write an HTML report to this file")
+	flags.StringVar(&f.markdown, "markdown", "", "write a Markdown summary to this file")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show each case as it ends, all evidence, and logs on stderr")
+	return cmd
+}
+
+// check turns the flags into a job, or says what is wrong with them.
+func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
+	command, err := f.command(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	if f.parallel < 1 {
+		return nil, usage("--parallel %d: use a number from 1", f.parallel)
+	}
+	if f.timeout <= 0 {
+		return nil, usage("--timeout %v: use a positive duration such as 30s", f.timeout)
+	}
+	if !cmd.Flags().Changed("seed") {
+		f.seed = rand.Int64N(1_000_000_000)
+	}
+	environments, err := f.environments()
+	if err != nil {
+		return nil, err
+	}
+	all := suites.All()
+	chosen, err := selection.Choose(caseIDs(all), f.run, f.skip)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	files, err := f.files()
+	if err != nil {
+		return nil, err
+	}
+	j := &job{
+		label: f.target, command: command, environments: environments, files: files, leftOut: len(all) - len(chosen), verbose: f.verbose,
+		config: harness.Config{
+			Cases:    slices.DeleteFunc(all, func(c harness.Case) bool { return !slices.Contains(chosen, c.ID) }),
+			Parallel: f.parallel, Timeout: f.timeout, Seed: f.seed, Strict: f.strict, FailFast: f.failFast, Large: f.large,
+		},
+	}
+	return j, nil
+}
+
+// command is the target's command, nil for the reference in this process.
+func (f *runFlags) command(cmd *cobra.Command, args []string) ([]string, error) {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case len(args) > 0 && dash != 0:
+		return nil, usage("unexpected argument %q: give the target's command with --target or after --", args[0])
+	case dash == 0 && cmd.Flags().Changed("target"):
+		return nil, usage("give the target either with --target or after --, not both")
+	case dash == 0 && len(args) == 0:
+		return nil, usage("no command after --")
+	case dash == 0:
+		f.target = shellquote.Join(args...)
+		return args, nil
+	case f.target == inProcess:
+		return nil, nil
+	}
+	words, err := target.ParseCommand(f.target)
+	if err != nil {
+		return nil, usage("--target: %w", err)
+	}
+	return words, nil
+}
+
+// environments are the Redis servers to run on, one after the other.
+func (f *runFlags) environments() ([]redisenv.Options, error) {
+	modes := []string{redisenv.ModeAuto, redisenv.ModeDocker, redisenv.ModeLocal}
+	if !slices.Contains(modes, f.redis) && !strings.Contains(f.redis, "://") {
+		return nil, usage("--redis %q: use auto, docker, local or a URL such as redis://host:6379/0", f.redis)
+	}
+	if f.topology != redisenv.TopologyStandalone && f.topology != redisenv.TopologyCluster {
+		return nil, usage("--topology %q: use %s or %s", f.topology, redisenv.TopologyStandalone, redisenv.TopologyCluster)
+	}
+	images := strings.Split(f.image, ",")
+	mode := f.redis
+	if len(images) > 1 {
+		if mode != redisenv.ModeAuto && mode != redisenv.ModeDocker {
+			return nil, usage("--redis-image with several images needs containers: use --redis docker")
+		}
+		mode = redisenv.ModeDocker
+	}
+	var out []redisenv.Options
+	for _, image := range images {
+		image = strings.TrimSpace(image)
+		if image == "" {
+			return nil, usage("--redis-image %q: an image is empty", f.image)
+		}
+		out = append(out, redisenv.Options{Mode: mode, Image: image, Topology: f.topology, RunID: fmt.Sprint(f.seed)})
+	}
+	return out, nil
+}

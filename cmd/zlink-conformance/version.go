@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/target/protocol"
+)
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the tool and of the adapter protocol",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return printed(fmt.Fprintf(cmd.OutOrStdout(), "zlink-conformance %s (adapter protocol %d, %s)\n",
+				version(), protocol.Version, runtime.Version()))
+		},
+	}
+}
+
+// version is the module's version as the Go tool recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
