@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // clock is a server's own clock: libfaketime reads the offset from a file at each look at the time.
@@ -82,9 +80,7 @@ func (s *Server) SetClock(ctx context.Context, offset time.Duration) error {
 }
 
 func (s *Server) awaitClock(ctx context.Context, offset time.Duration) error {
-	opts := s.Options()
-	opts.MaxRetries = -1
-	c := redis.NewClient(opts)
+	c := s.plainClient()
 	defer c.Close()
 	const slack = 5 * time.Millisecond // the file holds whole milliseconds
 	var seen time.Duration

@@ -3,6 +3,7 @@ package redisenv
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -66,10 +67,7 @@ func configFile(p places, o ServerOptions) string {
 
 // settle brings a server that accepts connections into the wished state and learns who it is.
 func (s *Server) settle(ctx context.Context, o ServerOptions) error {
-	opts := s.Options()
-	opts.MaxRetries = -1
-	opts.ContextTimeoutEnabled = true
-	c := redis.NewClient(opts)
+	c := s.plainClient()
 	defer c.Close()
 	if err := s.identify(ctx, c); err != nil {
 		return err
@@ -80,11 +78,22 @@ func (s *Server) settle(ctx context.Context, o ServerOptions) error {
 	return nil
 }
 
+// plainClient is a client for our own questions: no retries, and it keeps to the context.
+func (s *Server) plainClient() *redis.Client {
+	o := s.Options()
+	o.MaxRetries, o.DialerRetries, o.DialTimeout, o.ContextTimeoutEnabled = -1, 1, 2*time.Second, true
+	return redis.NewClient(o)
+}
+
 // formCluster gives all slots to the one node and waits until it serves them. Redis itself holds a fresh master back
 // for two seconds.
 func formCluster(ctx context.Context, c *redis.Client, info ConnInfo) error {
 	// Clients that discover the cluster must be sent to the address that they can reach, not to the one inside a container.
-	for _, kv := range [][2]string{{"cluster-announce-ip", info.Host}, {"cluster-announce-port", strconv.Itoa(info.Port)}} {
+	ips, err := net.DefaultResolver.LookupHost(ctx, info.Host)
+	if err != nil {
+		return err
+	}
+	for _, kv := range [][2]string{{"cluster-announce-ip", ips[0]}, {"cluster-announce-port", strconv.Itoa(info.Port)}} {
 		if info.TLS && kv[0] == "cluster-announce-port" {
 			kv[0] = "cluster-announce-tls-port"
 		}

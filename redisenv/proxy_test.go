@@ -29,7 +29,7 @@ func newRig(t testing.TB, s *Server) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	r := &rig{p: p, through: client(t, p.Options()), direct: client(t, s.Options())}
+	r := &rig{p: p, through: newClient(t, p.Options()), direct: newClient(t, s.Options())}
 	if err := r.through.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestProxyFaults(t *testing.T) {
 			r := newRig(t, s)
 			o := r.p.Options()
 			o.ReadTimeout = timeout
-			c := client(t, o)
+			c := newClient(t, o)
 			key := "fault:" + strings.ReplaceAll(row.name, " ", "-")
 			if err := c.Ping(t.Context()).Err(); err != nil {
 				t.Fatal(err)
@@ -349,7 +349,7 @@ func TestProxyHold(t *testing.T) {
 func TestProxyConnections(t *testing.T) {
 	r := newRig(t, startTestEnv(t).Main())
 	ctx := t.Context()
-	fresh := func() error { return client(t, r.p.Options()).Ping(ctx).Err() }
+	fresh := func() error { return newClient(t, r.p.Options()).Ping(ctx).Err() }
 	r.p.Refuse()
 	if err := fresh(); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Error("refuse:", err)

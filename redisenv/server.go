@@ -184,9 +184,7 @@ func connectURL(ctx context.Context, raw string, so ServerOptions) (*Server, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	o := s.Options()
-	o.MaxRetries, o.DialTimeout, o.ContextTimeoutEnabled = -1, 2*time.Second, true
-	c := redis.NewClient(o)
+	c := s.plainClient()
 	defer c.Close()
 	if err := s.identify(ctx, c); err != nil {
 		return nil, fmt.Errorf("--redis %s: %w", masked, err)
