@@ -36,12 +36,13 @@ func removeKeys(ctx context.Context, c *redis.Client, prefix string) error {
 		return errors.New("refusing to remove keys without a prefix")
 	}
 	return eachKey(ctx, c, prefix, func(keys []string) error {
-		for _, k := range keys { // one by one: on a cluster they may live in different slots
-			if err := c.Unlink(ctx, k).Err(); err != nil {
-				return err
+		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, k := range keys { // one by one: on a cluster they may live in different slots
+				p.Unlink(ctx, k)
 			}
-		}
-		return nil
+			return nil
+		})
+		return err
 	})
 }
 

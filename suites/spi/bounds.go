@@ -12,7 +12,7 @@ import (
 )
 
 func boundCases() []harness.Case {
-	cases := []harness.Case{
+	return []harness.Case{
 		locationCase("bounds/keys-2048", "A batch of 2,048 keys applies as one commit", "L4.key-bound L4.applied", keys2048),
 		locationCase("bounds/keys-shared", "A key in a condition and in a mutation counts once", "L4.key-bound", keysShared),
 		locationCase("bounds/keys-2049", "A batch of 2,049 keys is an argument error", "L4.key-bound", keys2049),
@@ -20,20 +20,17 @@ func boundCases() []harness.Case {
 		locationCase("bounds/bytes-long-keys", "2,048 keys of 1,024 bytes fit in one batch", "L4.byte-bound L4.key-bound", bytesLongKeys),
 		locationCase("bounds/bytes-refused", "A batch above 4 MiB is an argument error, whatever its bytes are made of", "L4.byte-bound", bytesRefused),
 		locationCase("bounds/bytes-refused-value-conditions", "Expected bytes of Value conditions count towards the 4 MiB", "L4.byte-bound L4.value", bytesRefusedValueConditions, harness.Need(target.CapValueCondition)),
+		locationCase("bounds/duplicate-mutations", "Two mutations of one key are an argument error", "L4.duplicates", duplicates(duplicateMutations)),
+		locationCase("bounds/duplicate-conditions", "Two conditions on one key are an argument error", "L4.duplicates", duplicates(duplicateConditions)),
 		locationCase("bounds/duplicates-near-equal", "Keys that are nearly equal are no duplicates", "L4.duplicates L3.key-identity", nearDuplicates),
 		locationCase("bounds/retention-not-positive", "A retention of zero or less is an argument error", "L4.retention", retentionNotPositive),
 		locationCase("bounds/retention-fraction", "A fraction of a millisecond is a retention, and never becomes none", "L4.retention", retentionFraction),
+		locationCase("bounds/retention-long", "A retention of weeks or thousands of years is kept exactly or refused", "L4.retention", retentionLong(fiftyDays, 1e14)),
+		locationCase("bounds/retention-huge", "A retention beyond 2^53 ms is kept exactly or refused", "L4.retention", retentionLong(1<<53, nearly2To63)),
 		locationCase("bounds/burst", "256 Puts of one key in quick succession all apply", "L4.burst L3.version-fresh", burst),
 		locationCase("bounds/burst-concurrent", "256 Puts of one key by several instances at once all apply", "L4.burst L3.version-fresh", burstConcurrent),
 		locationCase("bounds/burst-under-snapshot", "256 Puts of one key all apply while a scan is open", "L4.burst", burstUnderSnapshot),
 	}
-	for _, row := range duplicateRows {
-		cases = append(cases, locationCase("bounds/duplicate-"+row.slug, row.title, "L4.duplicates", func(t *harness.T) { duplicate(t, row.conditions, row.mutations) }))
-	}
-	for _, row := range longRetentions {
-		cases = append(cases, locationCase("bounds/retention-"+row.slug, "A retention of "+row.title+" is kept exactly or refused", "L4.retention", func(t *harness.T) { retentionLong(t, row.ms) }))
-	}
-	return cases
 }
 
 // Unique keys over conditions and mutations are at most 2,048, and so many
@@ -161,57 +158,59 @@ func bytesRefusedValueConditions(t *harness.T) {
 }
 
 // The same key is used at most once within the conditions and once within the
-// mutations. The key "k" is live with the value "old".
-var duplicateRows = []struct {
-	slug, title string
-	conditions  func(current spi.Version) []spi.Condition
-	mutations   []spi.Mutation
-}{
-	{"puts", "Two Puts of one key are an argument error", noConditions, []spi.Mutation{put("k", "1"), put("k", "2")}},
-	{"same-puts", "Two equal Puts of one key are an argument error", noConditions, []spi.Mutation{put("k", "1"), put("k", "1")}},
-	{"put-delete", "A Put and a Delete of one key are an argument error", noConditions, []spi.Mutation{put("k", "1"), spi.Delete{Key: "k"}}},
-	{"delete-put", "A Delete and a Put of one key are an argument error", noConditions, []spi.Mutation{spi.Delete{Key: "k"}, put("k", "1")}},
-	{"deletes", "Two Deletes of one key are an argument error", noConditions, []spi.Mutation{spi.Delete{Key: "k"}, spi.Delete{Key: "k"}}},
-	{"far-apart", "Two Puts of one key at the ends of a batch are an argument error", noConditions,
-		append(append([]spi.Mutation{put("k", "1")}, putAll(numbered("other", 1000), "")...), put("k", "2"))},
-	{"missing-missing", "Two Missing conditions on one key are an argument error",
-		func(spi.Version) []spi.Condition {
-			return given(spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: "absent"})
-		}, []spi.Mutation{put("k", "1")}},
-	{"version-version", "Two Version conditions on one key are an argument error",
-		func(v spi.Version) []spi.Condition {
-			return given(spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "k", Expected: v})
-		}, []spi.Mutation{put("k", "1")}},
-	{"missing-version", "A Missing and a Version condition on one key are an argument error",
-		func(v spi.Version) []spi.Condition {
-			return given(spi.MissingCondition{Key: "k"}, spi.VersionCondition{Key: "k", Expected: v})
-		}, []spi.Mutation{put("k", "1")}},
-	{"checks", "Two conditions on one key are an argument error in a check, too",
-		func(v spi.Version) []spi.Condition {
-			return given(spi.VersionCondition{Key: "k", Expected: v}, spi.MissingCondition{Key: "absent"}, spi.VersionCondition{Key: "k", Expected: v + "x"})
-		}, nil},
+// mutations. The rows write to the key "k", which is live with the version.
+type duplicateRow func(current spi.Version) spi.WriteRequest
+
+func mutate(mutations ...spi.Mutation) duplicateRow {
+	return func(spi.Version) spi.WriteRequest { return write(nil, mutations...) }
 }
 
-func noConditions(spi.Version) []spi.Condition { return nil }
+var duplicateMutations = []duplicateRow{
+	mutate(put("k", "1"), put("k", "2")),
+	mutate(put("k", "1"), put("k", "1")),
+	mutate(put("k", "1"), spi.Delete{Key: "k"}),
+	mutate(spi.Delete{Key: "k"}, put("k", "1")),
+	mutate(spi.Delete{Key: "k"}, spi.Delete{Key: "k"}),
+	mutate(spi.Delete{Key: "absent"}, put("k", "1"), spi.Delete{Key: "absent"}),
+	mutate(append(append([]spi.Mutation{put("k", "1")}, putAll(numbered("other", 1000), "")...), put("k", "2"))...),
+}
 
-func duplicate(t *harness.T, conditions func(spi.Version) []spi.Condition, mutations []spi.Mutation) {
-	l := t.Location()
-	want := seed(l, put("k", "old"))
-	request := write(conditions(want["k"].Version), mutations...)
-	refused(t, "L4.duplicates", harness.Describe(request), l, request)
-	same(t, "L4.duplicates", "after "+harness.Describe(request), want, scanned(t, l, "", spi.MaxScanLimit))
-	// Once each within conditions and mutations is no duplicate.
-	l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: want["k"].Version}), put("k", "new")))
+var duplicateConditions = []duplicateRow{
+	func(spi.Version) spi.WriteRequest {
+		return write(given(spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: "absent"}), put("k", "1"))
+	},
+	func(v spi.Version) spi.WriteRequest {
+		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "k", Expected: v}), put("k", "1"))
+	},
+	func(v spi.Version) spi.WriteRequest {
+		return write(given(spi.MissingCondition{Key: "k"}, spi.VersionCondition{Key: "k", Expected: v}), put("k", "1"))
+	},
+	func(v spi.Version) spi.WriteRequest {
+		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.MissingCondition{Key: "absent"}, spi.VersionCondition{Key: "k", Expected: "1"}))
+	},
+}
+
+func duplicates(rows []duplicateRow) func(*harness.T) {
+	return func(t *harness.T) {
+		l := t.Location()
+		want := seed(l, put("k", "old"))
+		v := want["k"].Version
+		for _, row := range rows {
+			request := row(v)
+			refused(t, "L4.duplicates", harness.Describe(request), l, request)
+			same(t, "L4.duplicates", "after "+harness.Describe(request), want, scanned(t, l, "", spi.MaxScanLimit))
+		}
+		// Once within the conditions and once within the mutations is no duplicate.
+		l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: v}), put("k", "new")))
+	}
 }
 
 func nearDuplicates(t *harness.T) {
 	l := t.Location()
 	var keys []spi.Key
-	for _, g := range nearEqualKeys {
-		for _, k := range g.keys {
-			if !slices.Contains(keys, k) {
-				keys = append(keys, k)
-			}
+	for _, k := range slices.Concat(casedKeys, composedKeys, spacedKeys, nulKeys, patternKeys, separatedKeys, numberKeys) {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
 	l.MustApply(write(allMissing(keys), putAll(keys, "value")...))
@@ -251,22 +250,26 @@ func retentionFraction(t *harness.T) {
 	}
 }
 
-// longRetentions pass, in turn, a 32-bit number of milliseconds, what a Lua
-// number prints whole, what a double holds exactly, and what is left of 64
-// bits beside the present time.
-var longRetentions = []struct {
-	slug, title string
-	ms          float64
-}{
-	{"50-days", "50 days", 50 * 86_400_000},
-	{"3000-years", "3,000 years", 1e14},
-	{"285000-years", "285,000 years", 1 << 53},
-	{"largest", "nearly 2^63 ms", 9_223_372_036_854_774_784},
-}
+// Retentions that pass a 32-bit number of milliseconds, and that leave no room
+// for the present time in 64 bits. 1e14 passes what a Lua number prints whole,
+// and 2^53 what a double holds exactly.
+const (
+	fiftyDays   = 50 * 86_400_000
+	nearly2To63 = 9_223_372_036_854_774_784
+)
 
 // A very long retention is kept exactly, or it is an argument error and
 // nothing is written; it is never clipped and never overflows.
-func retentionLong(t *harness.T, ms float64) {
+func retentionLong(retentions ...float64) func(*harness.T) {
+	return func(t *harness.T) {
+		for _, ms := range retentions {
+			keptOrRefused(t, ms)
+			t.Location().MustDelete("k")
+		}
+	}
+}
+
+func keptOrRefused(t *harness.T, ms float64) {
 	l := t.Location()
 	request := write(nil, putFor("k", "value", ms))
 	result, err := l.Write(t.Context(), request)

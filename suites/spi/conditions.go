@@ -11,13 +11,9 @@ import (
 
 func conditionCases() []harness.Case {
 	var cases []harness.Case
-	for _, row := range conditionRows {
-		var needs []harness.Need
-		if row.requirement == "L4.value" {
-			needs = append(needs, harness.Need(target.CapValueCondition))
-		}
-		cases = append(cases, locationCase("conditions/"+row.slug, row.title,
-			row.requirement+" L4.all-or-nothing L4.condition-only", func(t *harness.T) { conditionCase(t, row) }, needs...))
+	for _, g := range conditionGroups {
+		cases = append(cases, locationCase("conditions/"+g.slug, g.title, g.requirement+" L4.all-or-nothing L4.condition-only L4.applied",
+			func(t *harness.T) { conditionGroupCase(t, g) }, g.needs...))
 	}
 	return append(cases,
 		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version", "L4.version", versionExact),
@@ -70,14 +66,21 @@ func expiringAfterDurable(l *harness.Location, k spi.Key) []spi.Version {
 	return append(live(l, k), expiring(l, k)...)
 }
 
-// conditionRow is one condition on a key with a past: it holds or it does not.
+// conditionRow is one condition on a key with a past.
 type conditionRow struct {
+	name      string
+	past      past
+	condition func(k spi.Key, versions []spi.Version) spi.Condition
+}
+
+// conditionGroup are conditions that all hold, or all do not.
+type conditionGroup struct {
 	slug, title string
 	requirement string
-	past        past
-	expires     bool // the past ends with the expiry of the value
-	condition   func(k spi.Key, versions []spi.Version) spi.Condition
+	needs       []harness.Need
 	holds       bool
+	expires     bool // the pasts end with the expiry of the value
+	rows        []conditionRow
 }
 
 func missing(k spi.Key, _ []spi.Version) spi.Condition { return spi.MissingCondition{Key: k} }
@@ -101,94 +104,129 @@ func bytesAre(value string) func(spi.Key, []spi.Version) spi.Condition {
 	}
 }
 
-var conditionRows = []conditionRow{
+var valueConditions = []harness.Need{harness.Need(target.CapValueCondition)}
+
+var conditionGroups = []conditionGroup{
 	// Missing(key) is true only if the key is absent, deleted or expired.
-	{"missing-absent", "Missing holds for a key that never existed", "L4.missing", absent, false, missing, true},
-	{"missing-deleted", "Missing holds for a deleted key", "L4.missing", deleted, false, missing, true},
-	{"missing-expired", "Missing holds for an expired key", "L4.missing", expiring, true, missing, true},
-	{"missing-expired-history", "Missing holds for an expired key that had a durable value before", "L4.missing", expiringAfterDurable, true, missing, true},
-	{"missing-live", "Missing does not hold for a live key", "L4.missing", live, false, missing, false},
-	{"missing-empty", "Missing does not hold for a key with an empty value", "L4.missing", liveEmpty, false, missing, false},
-	{"missing-leased", "Missing does not hold before the retention has passed", "L4.missing", leased, false, missing, false},
-	{"missing-recreated", "Missing does not hold for a recreated key", "L4.missing", recreated, false, missing, false},
+	{"missing-holds", "Missing holds for an absent and for a deleted key", "L4.missing", nil, true, false, []conditionRow{
+		{"a key that never existed", absent, missing},
+		{"a deleted key", deleted, missing},
+	}},
+	{"missing-expired", "Missing holds for an expired key", "L4.missing", nil, true, true, []conditionRow{
+		{"an expired key", expiring, missing},
+		{"an expired key with an older durable value", expiringAfterDurable, missing},
+	}},
+	{"missing-fails", "Missing does not hold for a live key", "L4.missing", nil, false, false, []conditionRow{
+		{"a live key", live, missing},
+		{"a live key with an empty value", liveEmpty, missing},
+		{"a key before its retention has passed", leased, missing},
+		{"an overwritten key", replaced, missing},
+		{"a recreated key", recreated, missing},
+	}},
 	// Version(key, expected) is true only if the current version is the
 	// expected one, and false for an absent, deleted or expired key.
-	{"version-current", "Version holds for the current version", "L4.version", live, false, newest, true},
-	{"version-current-leased", "Version holds for the current version of a value with retention", "L4.version", leased, false, newest, true},
-	{"version-current-replaced", "Version holds for the current version after an overwrite", "L4.version", replaced, false, newest, true},
-	{"version-current-recreated", "Version holds for the current version after a recreation", "L4.version", recreated, false, newest, true},
-	{"version-replaced", "Version does not hold for an overwritten version", "L4.version", replaced, false, first, false},
-	{"version-recreated", "Version does not hold for the version from before the recreation", "L4.version", recreated, false, first, false},
-	{"version-deleted", "Version does not hold for the version that was deleted", "L4.version", deleted, false, newest, false},
-	{"version-expired", "Version does not hold for the version that expired", "L4.version", expiring, true, newest, false},
-	{"version-before-expired", "Version does not hold for a version that an expired one replaced", "L4.version", expiringAfterDurable, true, first, false},
-	{"version-absent", "Version does not hold for a key that never existed", "L4.version", absent, false, madeUp, false},
+	{"version-holds", "Version holds for the current version", "L4.version", nil, true, false, []conditionRow{
+		{"the version of a key", live, newest},
+		{"the version of an empty value", liveEmpty, newest},
+		{"the version of a value with retention", leased, newest},
+		{"the newest version of an overwritten key", replaced, newest},
+		{"the newest version of a recreated key", recreated, newest},
+	}},
+	{"version-fails", "Version does not hold for a version that is not current", "L4.version", nil, false, false, []conditionRow{
+		{"a version of a key that never existed", absent, madeUp},
+		{"the deleted version", deleted, newest},
+		{"the overwritten version", replaced, first},
+		{"the version from before the recreation", recreated, first},
+	}},
+	{"version-expired", "Version does not hold for an expired version", "L4.version", nil, false, true, []conditionRow{
+		{"the expired version", expiring, newest},
+		{"a version that the expired one replaced", expiringAfterDurable, first},
+	}},
 	// Value(key, bytes), where it is offered, is true only while the live bytes
 	// are the expected ones, whatever their version.
-	{"value-same", "Value holds for the live bytes", "L4.value", live, false, bytesAre("live"), true},
-	{"value-same-again", "Value holds for the live bytes under a later version", "L4.value", recreated, false, bytesAre("live"), true},
-	{"value-empty", "Value holds for live bytes that are empty", "L4.value", liveEmpty, false, bytesAre(""), true},
-	{"value-other", "Value does not hold for other bytes", "L4.value", live, false, bytesAre("Live"), false},
-	{"value-start", "Value does not hold for the start of the bytes", "L4.value", live, false, bytesAre("liv"), false},
-	{"value-longer", "Value does not hold for more than the bytes", "L4.value", live, false, bytesAre("live\x00"), false},
-	{"value-replaced", "Value does not hold for overwritten bytes", "L4.value", replaced, false, bytesAre("old"), false},
-	{"value-absent", "Value does not hold for a key that never existed, not even for empty bytes", "L4.value", absent, false, bytesAre(""), false},
-	{"value-deleted", "Value does not hold for a deleted key, not even for empty bytes", "L4.value", deleted, false, bytesAre(""), false},
-	{"value-deleted-bytes", "Value does not hold for the bytes that were deleted", "L4.value", deleted, false, bytesAre("live"), false},
-	{"value-expired", "Value does not hold for the bytes that expired", "L4.value", expiring, true, bytesAre("live"), false},
+	{"value-holds", "Value holds for the live bytes, whatever their version", "L4.value", valueConditions, true, false, []conditionRow{
+		{"the live bytes", live, bytesAre("live")},
+		{"the live bytes of a value with retention", leased, bytesAre("live")},
+		{"the same bytes after recreation", recreated, bytesAre("live")},
+		{"an empty value", liveEmpty, bytesAre("")},
+	}},
+	{"value-fails", "Value does not hold for other than the live bytes", "L4.value", valueConditions, false, false, []conditionRow{
+		{"other bytes", live, bytesAre("Live")},
+		{"the start of the bytes", live, bytesAre("liv")},
+		{"no bytes of a full value", live, bytesAre("")},
+		{"more than the bytes", live, bytesAre("live\x00")},
+		{"the overwritten bytes", replaced, bytesAre("old")},
+		{"no bytes of a key that never existed", absent, bytesAre("")},
+		{"no bytes of a deleted key", deleted, bytesAre("")},
+		{"the deleted bytes", deleted, bytesAre("live")},
+	}},
+	{"value-expired", "Value does not hold for expired bytes", "L4.value", valueConditions, false, true, []conditionRow{
+		{"the expired bytes", expiring, bytesAre("live")},
+		{"no bytes of an expired key", expiring, bytesAre("")},
+	}},
 }
 
-// conditionCase tries the condition of the row before each kind of mutation,
-// and before none. If it holds, the mutations apply; if not, neither the key
-// nor the one beside it changes.
-func conditionCase(t *harness.T, row conditionRow) {
+// attempts are what a condition gates in turn: each kind of mutation, and
+// none, which is a check.
+var attempts = []struct {
+	name      string
+	mutations func(spi.Key) []spi.Mutation
+}{
+	{"put", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k, "new"), put(k+" beside", "new")} }},
+	{"delete", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k+" beside", "new"), spi.Delete{Key: k}} }},
+	{"check", func(spi.Key) []spi.Mutation { return nil }},
+}
+
+// conditionGroupCase tries each condition before each attempt. If it holds, the
+// mutations apply; if not, neither the key nor the one beside it changes.
+func conditionGroupCase(t *harness.T, g conditionGroup) {
 	l := t.Location()
-	attempts := []struct {
-		name     string
-		mutation func(spi.Key) []spi.Mutation
-		value    string // of the key afterwards, "" if absent or untouched
-		changes  bool
-	}{
-		{"put", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k, "new")} }, "new", true},
-		{"delete", func(k spi.Key) []spi.Mutation { return []spi.Mutation{spi.Delete{Key: k}} }, "", true},
-		{"check", func(spi.Key) []spi.Mutation { return nil }, "", false},
+	type trial struct {
+		what    string
+		key     spi.Key
+		request spi.WriteRequest
 	}
-	versions := make([][]spi.Version, len(attempts))
-	for i, a := range attempts {
-		versions[i] = row.past(l, spi.Key(a.name))
+	var trials []trial
+	for i, row := range g.rows {
+		for _, a := range attempts {
+			k := spi.Key(fmt.Sprintf("%s %d", a.name, i))
+			condition := row.condition(k, row.past(l, k))
+			trials = append(trials, trial{row.name, k, write(given(condition), a.mutations(k)...)})
+		}
 	}
-	if row.expires {
+	if g.expires {
 		awaitExpiry(t, t.Now()+shortRetention+1)
 	}
-	for i, a := range attempts {
-		k, beside := spi.Key(a.name), spi.Key("beside "+a.name)
-		want := look(l, k)
-		request := write(given(row.condition(k, versions[i])), a.mutation(k)...)
-		if a.changes {
-			request.Mutations = append(request.Mutations, put(beside, "new"))
-		}
-		result := l.MustWrite(request)
+	for _, trial := range trials {
+		keys := []spi.Key{trial.key, trial.key + " beside"}
+		want := look(l, keys...)
+		result := l.MustWrite(trial.request)
+		what := trial.what + ": " + harness.Describe(trial.request) + " → " + harness.Describe(result)
 		applied, ok := result.(spi.Applied)
-		if !t.Checkf(ok == row.holds, row.requirement, "%s answered %s", harness.Describe(request), harness.Describe(result)) {
+		if !t.Checkf(ok == g.holds, g.requirement, "%s", what) {
 			continue
 		}
+		requirement := "L4.all-or-nothing"
 		if ok {
-			got := versionsOf(applied)
-			if a.changes {
-				delete(want, k)
-				want[beside] = spi.Value{Bytes: []byte("new"), Version: got[beside]}
-			}
-			if a.value != "" {
-				want[k] = spi.Value{Bytes: []byte(a.value), Version: got[k]}
-			}
-			t.Checkf(len(applied.PutVersions) == len(got) && len(got) == putsOf(request), "L4.applied",
-				"%s answered %s, expected one version for each Put", harness.Describe(request), harness.Describe(result))
+			requirement = g.requirement
+			t.Checkf(len(applied.PutVersions) == putsOf(trial.request), "L4.applied", "%s: expected one version for each Put", what)
+			apply(want, trial.request, applied)
 		}
-		requirement := row.requirement
-		if !ok {
-			requirement = "L4.all-or-nothing"
+		same(t, requirement, "after "+what, want, look(l, keys...))
+	}
+}
+
+// apply changes the records as the applied write changed the store; its Puts
+// have no retention.
+func apply(r records, w spi.WriteRequest, applied spi.Applied) {
+	versions := versionsOf(applied)
+	for _, m := range w.Mutations {
+		switch m := m.(type) {
+		case spi.Put:
+			r[m.Key] = spi.Value{Bytes: m.Bytes, Version: versions[m.Key]}
+		case spi.Delete:
+			delete(r, m.Key)
 		}
-		same(t, requirement, fmt.Sprintf("after %s answered %s", harness.Describe(request), harness.Describe(result)), want, look(l, k, beside))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 func mutationCases() []harness.Case {
 	var cases []harness.Case
-	for _, row := range mutationRows {
-		cases = append(cases, locationCase("mutations/"+row.slug, row.title, row.requirement+" L4.applied", func(t *harness.T) { mutationCase(t, row) }))
+	for _, g := range mutationGroups {
+		cases = append(cases, locationCase("mutations/"+g.slug, g.title, g.requirement+" L4.applied L4.missing L4.version", func(t *harness.T) { mutationGroupCase(t, g) }))
 	}
 	return append(cases,
 		locationCase("mutations/applied", "Applied holds one version for each Put and none for a Delete", "L4.applied", appliedVersions),
@@ -18,19 +18,23 @@ func mutationCases() []harness.Case {
 	)
 }
 
-// mutationRow is one mutation of a key with a past and what it leaves.
+// mutationRow is one mutation of a key with a past.
 type mutationRow struct {
+	name     string
+	past     past
+	mutation func(spi.Key) spi.Mutation
+}
+
+type mutationGroup struct {
 	slug, title string
 	requirement string
-	past        past
-	expires     bool // the past ends with the expiry of the value
-	mutation    func(spi.Key) spi.Mutation
-	want        *spi.Value // nil: absent; the version is the applied one, ExpiresAt is relative to the commit
+	expires     bool       // the pasts end with the expiry of the value
+	want        *spi.Value // nil: absent afterwards; the version is the applied one, ExpiresAt is relative to the commit
+	rows        []mutationRow
 }
 
 func putNew(k spi.Key) spi.Mutation    { return put(k, "new") }
 func putLeased(k spi.Key) spi.Mutation { return putFor(k, "new", 3_600_000) }
-func putAgain(k spi.Key) spi.Mutation  { return put(k, "live") }
 func remove(k spi.Key) spi.Mutation    { return spi.Delete{Key: k} }
 
 var (
@@ -38,59 +42,86 @@ var (
 	newLeased = &spi.Value{Bytes: []byte("new"), ExpiresAt: 3_600_000}
 )
 
-var mutationRows = []mutationRow{
+var mutationGroups = []mutationGroup{
 	// Put stores its bytes, replaces what was there, and issues a new version.
-	{"put-absent", "Put creates a key", "L4.put", absent, false, putNew, newValue},
-	{"put-live", "Put replaces a value", "L4.put", live, false, putNew, newValue},
-	{"put-again", "Put of the same bytes issues a new version", "L4.put", live, false, putAgain, &spi.Value{Bytes: []byte("live")}},
-	{"put-empty", "Put replaces an empty value", "L4.put", liveEmpty, false, putNew, newValue},
-	{"put-deleted", "Put recreates a deleted key", "L4.put", deleted, false, putNew, newValue},
-	{"put-expired", "Put recreates an expired key", "L4.put", expiring, true, putNew, newValue},
-	{"put-leased-absent", "Put with retention creates a key that expires", "L4.put", absent, false, putLeased, newLeased},
-	{"put-leased-durable", "Put with retention makes a durable value expire", "L4.put", live, false, putLeased, newLeased},
-	{"put-leased-expired", "Put with retention recreates an expired key", "L4.put", expiring, true, putLeased, newLeased},
-	{"put-durable-leased", "Put without retention makes an expiring value durable", "L4.put", leased, false, putNew, newValue},
+	{"put", "Put creates a key or replaces its value, and makes it durable", "L4.put", false, newValue, []mutationRow{
+		{"a key that never existed", absent, putNew},
+		{"a live key", live, putNew},
+		{"a key that holds the same bytes", func(l *harness.Location, k spi.Key) []spi.Version {
+			return []spi.Version{l.MustPut(k, newValue.Bytes, nil)}
+		}, putNew},
+		{"a key with an empty value", liveEmpty, putNew},
+		{"a key with a retention", leased, putNew},
+		{"a deleted key", deleted, putNew},
+	}},
+	{"put-leased", "Put with a retention creates a key or replaces its value, and makes it expire", "L4.put", false, newLeased, []mutationRow{
+		{"a key that never existed", absent, putLeased},
+		{"a durable key", live, putLeased},
+		{"a key with the same retention", leased, putLeased},
+		{"a deleted key", deleted, putLeased},
+	}},
+	{"put-expired", "Put recreates an expired key", "L4.put", true, newValue, []mutationRow{
+		{"an expired key", expiring, putNew},
+		{"an expired key with an older durable value", expiringAfterDurable, putNew},
+	}},
 	// Delete removes the key; deleting an absent one applies.
-	{"delete-live", "Delete removes a value", "L4.delete", live, false, remove, nil},
-	{"delete-leased", "Delete removes a value with retention", "L4.delete", leased, false, remove, nil},
-	{"delete-replaced", "Delete brings no older value back", "L4.delete", replaced, false, remove, nil},
-	{"delete-absent", "Delete of an absent key applies", "L4.delete", absent, false, remove, nil},
-	{"delete-deleted", "Delete of a deleted key applies", "L4.delete", deleted, false, remove, nil},
-	{"delete-expired", "Delete of an expired key applies", "L4.delete", expiring, true, remove, nil},
-	{"delete-expired-history", "Delete of an expired key brings no older value back", "L4.delete", expiringAfterDurable, true, remove, nil},
+	{"delete", "Delete removes a key and brings no older value back", "L4.delete", false, nil, []mutationRow{
+		{"a live key", live, remove},
+		{"a key with a retention", leased, remove},
+		{"an overwritten key", replaced, remove},
+		{"a recreated key", recreated, remove},
+	}},
+	{"delete-absent", "Delete of an absent or deleted key applies", "L4.delete", false, nil, []mutationRow{
+		{"a key that never existed", absent, remove},
+		{"a deleted key", deleted, remove},
+	}},
+	{"delete-expired", "Delete of an expired key applies and brings no older value back", "L4.delete", true, nil, []mutationRow{
+		{"an expired key", expiring, remove},
+		{"an expired key with an older durable value", expiringAfterDurable, remove},
+	}},
 }
 
-func mutationCase(t *harness.T, row mutationRow) {
+func mutationGroupCase(t *harness.T, g mutationGroup) {
 	l := t.Location()
-	versions := row.past(l, "k")
-	if row.expires {
+	versions := make([][]spi.Version, len(g.rows))
+	keys := numbered("k", len(g.rows))
+	for i, row := range g.rows {
+		versions[i] = row.past(l, keys[i])
+	}
+	if g.expires {
 		awaitExpiry(t, t.Now()+shortRetention+1)
 	}
-	a := l.MustApply(write(nil, row.mutation("k")))
+	for i, row := range g.rows {
+		mutationCase(t, l, g, row, keys[i], versions[i])
+	}
+}
+
+func mutationCase(t *harness.T, l *harness.Location, g mutationGroup, row mutationRow, k spi.Key, versions []spi.Version) {
+	a := l.MustApply(write(nil, row.mutation(k)))
 	want := records{}
-	if row.want != nil {
-		v := *row.want
-		v.Version = versionsOf(a)["k"]
+	if g.want != nil {
+		v := *g.want
+		v.Version = versionsOf(a)[k]
 		if v.ExpiresAt != spi.NoExpiry {
 			v.ExpiresAt += a.StoreNow
 		}
-		want["k"] = v
+		want[k] = v
 		for _, old := range versions {
-			t.Checkf(v.Version != old, "L3.version-fresh", "the Put was given the version %.80q that the key had before", old)
+			t.Checkf(v.Version != old, "L3.version-fresh", "%s: the Put was given the version %.80q that the key had before", row.name, old)
 		}
 	}
-	t.Equal("L4.applied", "the number of versions", len(want), len(a.PutVersions))
-	same(t, row.requirement, "after "+harness.Describe(write(nil, row.mutation("k"))), want, look(l, "k"))
-	// A scan and a condition say the same.
-	same(t, row.requirement, "in a scan", want, scanned(t, l, "", 10))
-	if row.want == nil {
-		l.MustApply(write(given(spi.MissingCondition{Key: "k"})))
-		for _, old := range versions {
-			l.MustConflict(write(given(spi.VersionCondition{Key: "k", Expected: old})))
-		}
-	} else {
-		l.MustConflict(write(given(spi.MissingCondition{Key: "k"})))
-		l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: want["k"].Version})))
+	t.Equal("L4.applied", row.name+": the number of versions", len(want), len(a.PutVersions))
+	// A read, a scan and conditions say the same.
+	same(t, g.requirement, row.name+": in a read", want, look(l, k))
+	same(t, g.requirement, row.name+": in a scan", want, scanned(t, l, string(k), 10))
+	if g.want != nil {
+		l.MustConflict(write(given(spi.MissingCondition{Key: k})))
+		l.MustApply(write(given(spi.VersionCondition{Key: k, Expected: want[k].Version})))
+		return
+	}
+	l.MustApply(write(given(spi.MissingCondition{Key: k})))
+	for _, old := range versions {
+		l.MustConflict(write(given(spi.VersionCondition{Key: k, Expected: old})))
 	}
 }
 

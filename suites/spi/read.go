@@ -16,8 +16,8 @@ func readCases() []harness.Case {
 		locationCase("read/changes-nothing", "Reading leaves version and expiry alone and creates nothing", "L2.observation", readChangesNothing),
 		locationCase("read/store-now", "A read carries the time of the provider's clock", "L3.store-now", readStoreNow),
 	}
-	for _, c := range clients {
-		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title, "L2.observation", func(t *harness.T) { readCurrent(t, c.open(t)) }, c.needs...))
+	for _, c := range []client{sameInstance, anotherInstance, theReference} {
+		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title, "L2.observation", func(t *harness.T) { readCurrent(t, c.open(t, t.Location(), harness.Store{})) }, c.needs...))
 	}
 	return cases
 }

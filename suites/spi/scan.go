@@ -24,8 +24,8 @@ func scanCases() []harness.Case {
 		locationCase("scan/expected-version", "A scanned version is good as an expected version", "L5.cas", scanCAS),
 		locationCase("scan/store-now", "Pages carry the time of the provider's clock", "L3.store-now", scanStoreNow),
 	}
-	for _, row := range prefixRows {
-		cases = append(cases, locationCase("scan/prefix-"+row.slug, row.title, "L5.prefix L5.complete", func(t *harness.T) { scanPrefix(t, row.keys, row.prefixes) }))
+	for _, g := range prefixGroups {
+		cases = append(cases, locationCase("scan/prefix-"+g.slug, g.title, "L5.prefix L5.complete", func(t *harness.T) { prefixGroupCase(t, g.rows) }))
 	}
 	return slices.Concat(cases, snapshotCases(), cursorCases())
 }
@@ -194,27 +194,36 @@ func scanPrefixRefused(t *harness.T) {
 	}
 }
 
-// prefixRows are keys of one store and the prefixes to scan for; which keys a
+// prefixRow are keys of one store and the prefixes to scan it for; which keys a
 // prefix matches is a comparison of bytes.
-var prefixRows = []struct {
+type prefixRow struct {
+	keys     []spi.Key
+	prefixes []string
+}
+
+var prefixGroups = []struct {
 	slug, title string
-	keys        []spi.Key
-	prefixes    []string
+	rows        []prefixRow
 }{
-	{"empty", "The empty prefix matches every key", []spi.Key{"a", "B", "\x00", " ", "é", "😀", "\U0010ffff", "~", "{", "*"}, []string{""}},
-	{"case", "A prefix is compared with its case", []spi.Key{"room:1", "Room:1", "ROOM:1", "räume", "RÄUME", "\u212a1", "k1", "K1"}, []string{"room", "Room", "ROOM", "r", "R", "k", "K", "RÄ", "rä"}},
-	{"pattern", "Characters of patterns are ordinary in a prefix",
-		[]spi.Key{"*", "*a", "a", "a*", "ab", "?", "?b", "[ab]", "[ab]c", "ac", "\\*", "\\", "a?c", "abc", "^a", "a]", "-", "[a-z]x"},
-		[]string{"*", "?", "[", "[ab]", "\\", "a*", "a?", "^", "[a-z]", "(", "[ab", "-", "a]"}},
-	{"brackets", "Lexical bounds of Redis are ordinary in a prefix", []spi.Key{"(a", "[a", "+", "-", "+inf", "-inf", "a", "("}, []string{"(", "[", "+", "-", "(a", "+inf"}},
-	{"separators", "A prefix may end anywhere, not just at a separator", []spi.Key{"a", "a:", "a:b", "a:b:c", "ab", "a/b", "a{b}", "{a}", "{a}b", "b:a"}, []string{"a", "a:", "a:b", "a{", "{", "{a}", "b"}},
-	{"nul", "NUL is an ordinary character of a prefix", []spi.Key{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00b", "authority\x01", "authorit", "\x00", "\x00a"}, []string{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00", "\x00"}},
-	{"normalization", "A prefix is not normalized", []spi.Key{"caf\u00e9", "cafe\u0301", "caf\u00e9s", "cafe\u0301s", "한글", "\u1112\u1161\u11abx"}, []string{"caf\u00e9", "cafe\u0301", "cafe", "caf", "한", "\u1112"}},
-	{"space", "Space is an ordinary character of a prefix", []spi.Key{" a", "a", "a ", "a b", "\ta", "\u00a0a", "  "}, []string{" ", "a ", "\t", "  ", "\u00a0"}},
-	{"neighbours", "A prefix matches neither the key before nor the one behind its range",
-		[]spi.Key{"a", "a\x00", "a\x7f", "a\u0080", "aÿ", "a\U0010ffff", "a\U0010ffff\U0010ffff", "b", "`", "a\ufffdx", "\U0010ffff", "\U0010ffffz"}, []string{"a", "b", "`", "a\U0010ffff", "\U0010ffff", "aÿ"}},
-	{"numbers", "A prefix is text and no number", []spi.Key{"1", "10", "1.0", "01", "1e1", "2", "-1"}, []string{"1", "0", "1e", "10", "-"}},
-	{"longest", "A prefix of 1,024 bytes matches the key that equals it", longestPrefixKeys(), longestKeys},
+	{"length", "A prefix is 0 to 1,024 bytes long: the empty one matches every key", []prefixRow{
+		{[]spi.Key{"a", "B", "\x00", " ", "é", "😀", "\U0010ffff", "~", "{", "*"}, []string{""}},
+		{longestPrefixKeys(), longestKeys},
+	}},
+	{"text", "A prefix is compared with its case, normalization and space", []prefixRow{
+		{[]spi.Key{"room:1", "Room:1", "ROOM:1", "räume", "RÄUME", "\u212a1", "k1", "K1"}, []string{"room", "Room", "ROOM", "r", "R", "k", "K", "RÄ", "rä"}},
+		{[]spi.Key{"caf\u00e9", "cafe\u0301", "caf\u00e9s", "cafe\u0301s", "한글", "\u1112\u1161\u11abx"}, []string{"caf\u00e9", "cafe\u0301", "cafe", "caf", "한", "\u1112"}},
+		{[]spi.Key{" a", "a", "a ", "a b", "\ta", "\u00a0a", "  "}, []string{" ", "a ", "\t", "  ", "\u00a0"}},
+	}},
+	{"pattern", "Characters of patterns and bounds are ordinary in a prefix", []prefixRow{
+		{[]spi.Key{"*", "*a", "a", "a*", "ab", "?", "?b", "[ab]", "[ab]c", "ac", "\\*", "\\", "a?c", "abc", "^a", "a]", "-", "[a-z]x"}, []string{"*", "?", "[", "[ab]", "\\", "a*", "a?", "^", "[a-z]", "(", "[ab", "-", "a]"}},
+		{[]spi.Key{"(a", "[a", "+", "-", "+inf", "-inf", "a", "("}, []string{"(", "[", "+", "-", "(a", "+inf"}},
+		{[]spi.Key{"1", "10", "1.0", "01", "1e1", "2", "-1"}, []string{"1", "0", "1e", "10", "-"}},
+	}},
+	{"bytes", "A prefix may end anywhere and matches no neighbour of its range", []prefixRow{
+		{[]spi.Key{"a", "a:", "a:b", "a:b:c", "ab", "a/b", "a{b}", "{a}", "{a}b", "b:a"}, []string{"a", "a:", "a:b", "a{", "{", "{a}", "b"}},
+		{[]spi.Key{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00b", "authority\x01", "authorit", "\x00", "\x00a"}, []string{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00", "\x00"}},
+		{[]spi.Key{"a", "a\x00", "a\x7f", "a\u0080", "aÿ", "a\U0010ffff", "a\U0010ffff\U0010ffff", "b", "`", "a\ufffdx", "\U0010ffff", "\U0010ffffz"}, []string{"a", "b", "`", "a\U0010ffff", "\U0010ffff", "aÿ"}},
+	}},
 }
 
 // longestPrefixKeys are the longest keys, and keys that differ in the end.
@@ -227,8 +236,14 @@ func longestPrefixKeys() []spi.Key {
 	return append(keys, spi.Key(longestKeys[0][:spi.MaxKeyBytes-1]+"K"))
 }
 
-func scanPrefix(t *harness.T, keys []spi.Key, prefixes []string) {
-	l := t.Location()
+func prefixGroupCase(t *harness.T, rows []prefixRow) {
+	for i, row := range rows {
+		l := t.Target().OpenLocation(harness.Store{KeyPrefix: t.NewKeyPrefix(fmt.Sprint(i))})
+		scanPrefix(t, l, row.keys, row.prefixes)
+	}
+}
+
+func scanPrefix(t *harness.T, l *harness.Location, keys []spi.Key, prefixes []string) {
 	var puts []spi.Put
 	for _, k := range keys {
 		puts = append(puts, put(k, string(k)))

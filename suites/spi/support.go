@@ -20,23 +20,31 @@ func locationCase(id, title, requirements string, run func(*harness.T), needs ..
 	}
 }
 
-// client is somebody who changes the store while the target's first instance
-// looks on.
+// client is somebody who changes a store while an instance of the target looks
+// on.
 type client struct {
 	slug, title string
 	needs       []harness.Need
-	open        func(*harness.T) *harness.Location
+	open        func(t *harness.T, looking *harness.Location, s harness.Store) *harness.Location
 }
 
-var clients = []client{
-	{"same-instance", "the same instance", nil, (*harness.T).Location},
-	{"other-instance", "another instance of the provider", nil, otherInstance},
-	{"reference", "the reference provider", []harness.Need{harness.NeedLayout}, func(t *harness.T) *harness.Location { return t.Reference().Location() }},
-}
+var (
+	sameInstance = client{"same-instance", "the same instance", nil,
+		func(_ *harness.T, looking *harness.Location, _ harness.Store) *harness.Location { return looking }}
+	anotherInstance = client{"other-instance", "another instance of the provider", nil,
+		func(t *harness.T, _ *harness.Location, s harness.Store) *harness.Location {
+			return t.Target().OpenLocation(s)
+		}}
+	theReference = client{"reference", "the reference provider", []harness.Need{harness.NeedLayout},
+		func(t *harness.T, _ *harness.Location, s harness.Store) *harness.Location {
+			return t.Reference().OpenLocation(s)
+		}}
+)
 
 // otherInstance opens one more store of the target on the case's prefix.
 func otherInstance(t *harness.T) *harness.Location { return t.Target().OpenLocation(harness.Store{}) }
 
+// instances are n stores of the target on the case's prefix.
 func instances(t *harness.T, n int) []*harness.Location {
 	all := []*harness.Location{t.Location()}
 	for len(all) < n {
