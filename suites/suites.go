@@ -1,0 +1,16 @@
+// Package suites lists the cases of all suites.
+package suites
+
+import (
+	"slices"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/suites/spi"
+)
+
+// All returns every case, suite by suite.
+func All() []harness.Case {
+	return slices.Concat(
+		spi.Cases(),
+	)
+}
