@@ -101,6 +101,16 @@ func (p *Provider) TryOpenRelocation(s Store) (*Relocation, error) {
 	return &Relocation{t: p.t, provider: p, inner: inner}, nil
 }
 
+// Surface lists the provider's public declarations (target.CapSurface).
+func (p *Provider) Surface() []string {
+	names, err := p.target.Surface(p.t.ctx)
+	if err != nil {
+		p.t.trouble(err)
+		p.fatal("listing the public declarations", err)
+	}
+	return names
+}
+
 func (p *Provider) config(s Store) target.StoreConfig {
 	c := target.StoreConfig{KeyPrefix: s.KeyPrefix, OperationTimeout: s.Timeout}
 	if c.KeyPrefix == "" {
