@@ -71,6 +71,11 @@ func Run(ctx context.Context, config Config) result.Run {
 	client := redis.NewClient(options)
 	defer client.Close()
 	r := &runner{config: config, id: randomID(6), client: client, giveUp: giveUp}
+	if release, err := r.begin(ctx); err != nil {
+		giveUp(fmt.Errorf("%s can't be used: %w", config.Env.Main().Name(), err))
+	} else {
+		defer release()
+	}
 	starting, stopStarting := context.WithCancelCause(ctx)
 	defer stopStarting(nil)
 
@@ -126,6 +131,15 @@ feed:
 		run.Cases = append(run.Cases, *c)
 	}
 	return run
+}
+
+// begin takes the run's lease and removes what killed runs left behind.
+func (r *runner) begin(ctx context.Context) (release func(), err error) {
+	release, err = holdLease(ctx, r.client, r.id)
+	if err != nil {
+		return nil, err
+	}
+	return release, removeLeftovers(ctx, r.client)
 }
 
 func describeTarget(i target.Info) result.Target {

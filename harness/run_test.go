@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -216,5 +217,30 @@ func TestOrderIsShuffledBySeedAndHeavyFirst(t *testing.T) {
 	}
 	if !same(a, b) || same(a, c) {
 		t.Errorf("orders of seeds 1, 1, 2: %v %v %v", a, b, c)
+	}
+}
+
+func TestKeysOfAKilledRunAreRemovedAndNothingElse(t *testing.T) {
+	env := startRedis(t)
+	ctx := context.Background()
+	client := redis.NewClient(env.Main().Options())
+	t.Cleanup(func() { client.Close() })
+	kept := []string{"zlc-0123456789ab", "zlc-0123456789ab-00000001:k", "zlc-notes", "zlc-0123456789abc-00000001", "other"}
+	for _, k := range append(kept, "zlc-ffffffffffff-00000001:k", "zlc-ffffffffffff-00000002-extra:{x}") {
+		client.Set(ctx, k, "1", 0)
+	}
+	run := Run(ctx, config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
+		if n := client.Exists(ctx, leaseKey(t.run.id)).Val(); n != 1 {
+			t.Failf("L4.put", "a running run holds no lease")
+		}
+	}}))
+	if run.Cases[0].Verdict != result.Pass {
+		t.Errorf("the case in between: %+v", run.Cases[0])
+	}
+	left := client.Keys(ctx, "*").Val()
+	slices.Sort(left)
+	slices.Sort(kept)
+	if !slices.Equal(left, kept) {
+		t.Errorf("keys left: %q, want %q", left, kept)
 	}
 }
