@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/result"
 )
@@ -33,6 +34,9 @@ func usage(format string, args ...any) error {
 
 func trouble(err error) error { return &exit{result.ExitEnvironment, err} }
 
+// sameSignal is the time within which another signal is the first one again.
+const sameSignal = time.Second
+
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
 // ends, so that the command can clean up and report; the second one ends the
 // process at once. SIGPIPE is caught, so that a closed stdout is an error of
@@ -54,7 +58,10 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		case <-ctx.Done():
 			return
 		}
-		<-signals
+		// timeout(1), make and others pass on what the terminal sends as well.
+		for first := time.Now(); time.Since(first) < sameSignal; {
+			<-signals
+		}
 		os.Exit(result.ExitEnvironment)
 	}()
 	return ctx, func() { cancel(errors.New("the command ended")) }

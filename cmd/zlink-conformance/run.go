@@ -63,7 +63,7 @@ for slashes, ? for one, and a suite's name for all its cases.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.target, "target", inProcess, "command of an adapter process, or reference")
 	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
-	flags.StringVar(&f.image, "redis-image", redisenv.DefaultImage, "container images, separated by commas; all cases run on each")
+	flags.StringVar(&f.image, "redis-image", redisenv.DefaultImage, "container images, separated by commas; all cases run on each, in Docker")
 	flags.StringVar(&f.topology, "topology", redisenv.TopologyStandalone, "standalone or cluster")
 	flags.StringArrayVar(&f.run, "run", nil, "run only cases that match the pattern (repeatable)")
 	flags.StringArrayVar(&f.skip, "skip", nil, "leave out cases that match the pattern (repeatable)")
@@ -151,16 +151,15 @@ func (f *runFlags) environments() ([]redisenv.Options, error) {
 	if f.topology != redisenv.TopologyStandalone && f.topology != redisenv.TopologyCluster {
 		return nil, usage("--topology %q: use %s or %s", f.topology, redisenv.TopologyStandalone, redisenv.TopologyCluster)
 	}
-	images := strings.Split(f.image, ",")
 	mode := f.redis
-	if len(images) > 1 {
+	if f.image != redisenv.DefaultImage { // a wish that only a container fulfils
 		if mode != redisenv.ModeAuto && mode != redisenv.ModeDocker {
-			return nil, usage("--redis-image with several images needs containers: use --redis docker")
+			return nil, usage("--redis-image needs containers: use it with --redis docker")
 		}
 		mode = redisenv.ModeDocker
 	}
 	var out []redisenv.Options
-	for _, image := range images {
+	for image := range strings.SplitSeq(f.image, ",") {
 		image = strings.TrimSpace(image)
 		if image == "" {
 			return nil, usage("--redis-image %q: an image is empty", f.image)

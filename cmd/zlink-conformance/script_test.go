@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 }
 
 // interruptingAdapter is a target that presses Ctrl-C: on the first operation
-// it signals its parent, and then it keeps silent until it is ended.
+// it signals its parent, twice as timeout(1) does, and then it keeps silent
+// until it is ended.
 func interruptingAdapter() {
 	provider := adapter.Provider{
 		Info: target.Info{Provider: "interrupter", Language: "Go", Version: "1", Layout: target.LayoutNone,
@@ -37,7 +38,7 @@ func interruptingAdapter() {
 		OpenLocation: func(ctx context.Context, _ adapter.Config) (spi.LocationStore, error) {
 			parent, err := os.FindProcess(os.Getppid())
 			if err == nil {
-				err = parent.Signal(os.Interrupt)
+				err = errors.Join(parent.Signal(os.Interrupt), parent.Signal(os.Interrupt))
 			}
 			if err != nil {
 				return nil, err
