@@ -58,10 +58,10 @@ func foreignCases() []harness.Case {
 }
 
 // found checks what the target makes of a planted member.
-func found(t *harness.T, m layout.Member) spi.Found {
+func found(t *harness.T, requirement string, m layout.Member) spi.Found {
 	f := t.Location().MustFind(spi.Key(m.Key))
-	t.EqualBytes("L9.interop-read", fmt.Sprintf("the value of the planted %.40q", m.Key), m.Value, f.Value.Bytes)
-	t.Checkf(string(f.Value.Version) == m.Version, "L9.interop-read", "the version of the planted %.40q is %.60q, expected %.60q", m.Key, f.Value.Version, m.Version)
+	t.EqualBytes(requirement, fmt.Sprintf("the value of the planted %.40q", m.Key), m.Value, f.Value.Bytes)
+	t.Checkf(string(f.Value.Version) == m.Version, requirement, "the version of the planted %.40q is %.60q, expected %.60q", m.Key, f.Value.Version, m.Version)
 	t.Checkf(f.Value.ExpiresAt == m.ExpiresAt, "L9.expiry-field", "the expiry of the planted %.40q is %d, expected %d", m.Key, f.Value.ExpiresAt, m.ExpiresAt)
 	return f
 }
@@ -70,7 +70,7 @@ func foreignValues(t *harness.T) {
 	plant := func(key string, value []byte) {
 		m := layout.Member{Key: key, Value: value, Version: "other-1"}
 		raw.On(t).PutMember(m)
-		found(t, m)
+		found(t, "L9.interop-read", m)
 	}
 	for _, n := range []int{1, 31, 32, 255, 256, 1024} {
 		plant(strings.Repeat("k", n), []byte("v"))
@@ -87,7 +87,7 @@ func foreignVersions(t *harness.T) {
 	for i, version := range []string{"7", "0195b36f-776e-4572-8d6c-656173650000", "版-1", "a b\x00c", strings.Repeat("v", spi.MaxVersionBytes)} {
 		m := layout.Member{Key: fmt.Sprint("k", i), Value: []byte("v"), Version: version}
 		raw.On(t).PutMember(m)
-		found(t, m)
+		found(t, "L9.interop-read", m)
 		key := spi.Key(m.Key)
 		t.Location().MustConflict(gated(spi.VersionCondition{Key: key, Expected: "other"}, "never"))
 		t.Location().MustConflict(gated(spi.MissingCondition{Key: key}, "never"))
@@ -103,7 +103,7 @@ func foreignExpiring(t *harness.T) {
 	for i, at := range []spi.Millis{t.Now() + hour, 4_294_967_296_000, farAhead} {
 		m := layout.Member{Key: fmt.Sprint("k", i), Value: []byte("v"), Version: "other-1", ExpiresAt: at}
 		raw.On(t).PutMember(m)
-		found(t, m)
+		found(t, "L9.interop-read", m)
 		t.Location().MustConflict(gated(spi.MissingCondition{Key: spi.Key(m.Key)}, "never"))
 	}
 }
@@ -157,7 +157,7 @@ func foreignNewest(t *harness.T) {
 			m = layout.Member{Key: fmt.Sprint("k", i), Value: []byte(value), Version: fmt.Sprint("other-", v)}
 			keys.PutMember(m)
 		}
-		found(t, m)
+		found(t, "L9.zset", m)
 		t.Location().MustConflict(gated(spi.VersionCondition{Key: spi.Key(m.Key), Expected: "other-0"}, "never"))
 	}
 }
