@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -52,6 +53,7 @@ func StartCluster(t testing.TB) *redis.Options {
 		if err := client.Ping(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(5 * time.Millisecond) // Redis tells nobody when its state changes
 	}
 	return options
 }
