@@ -164,6 +164,9 @@ func (f *runFlags) environments() ([]redisenv.Options, error) {
 		if image == "" {
 			return nil, usage("--redis-image %q: an image is empty", f.image)
 		}
+		if slices.ContainsFunc(out, func(o redisenv.Options) bool { return o.Image == image }) {
+			return nil, usage("--redis-image %q: %s is there twice", f.image, image)
+		}
 		out = append(out, redisenv.Options{Mode: mode, Image: image, Topology: f.topology, RunID: fmt.Sprint(f.seed)})
 	}
 	return out, nil
