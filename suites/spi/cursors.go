@@ -163,7 +163,7 @@ func cursorWrongPrefix(t *harness.T) {
 		t.Fatalf("L5.complete", "the first page of 3 is the last one")
 	}
 	for _, prefix := range []string{"", "k0", "K", "j", "l", "k\x00"} {
-		r, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: prefix, Cursor: first.Next, Limit: 3})
+		r, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: prefix, Cursor: first.Next, Limit: 1000})
 		if !t.Checkf(err == nil, "L5.expired", "a scan with another prefix than the cursor's failed: %v", err) {
 			return
 		}

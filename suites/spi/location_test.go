@@ -1,6 +1,7 @@
 package spi
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,21 +10,16 @@ import (
 	"github.com/zlink-systems/zlink-conformance/target"
 )
 
-// locationHalf are the cases on the Location Store in this file's half of the
-// suite: relocation and what both stores share is tested beside it.
-func locationHalf() []harness.Case {
-	var cases []harness.Case
-	for _, section := range [][]harness.Case{valueCases(), readCases(), conditionCases(), mutationCases(), atomicityCases(), boundCases(), scanCases()} {
-		cases = append(cases, section...)
-	}
-	return cases
+// locationSections are the cases that this test file is about.
+func locationSections() []harness.Case {
+	return slices.Concat(valueCases(), readCases(), conditionCases(), mutationCases(), atomicityCases(), boundCases(), scanCases())
 }
 
 func TestLocationCasesPassOnTheReference(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), target.Reference(), locationHalf())
+	suitetest.Passes(t, suitetest.Env(t), target.InProcess(target.Reference()), locationSections())
 }
 
-func TestCaseIDsAreUnique(t *testing.T) {
+func TestCaseIDsAreUniqueSlugs(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Cases() {
 		if seen[c.ID] || !strings.HasPrefix(c.ID, "spi/") || strings.ToLower(c.ID) != c.ID || strings.Contains(c.ID, " ") {

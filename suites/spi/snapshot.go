@@ -13,6 +13,7 @@ func snapshotCases() []harness.Case {
 		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot", snapshotExpiry),
 		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again", "L5.snapshot L5.complete", snapshotRecreation),
 		locationCase("snapshot/interleaved", "Two scans at once show each its own snapshot", "L5.snapshot", snapshotInterleaved),
+		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
 		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete", snapshotLarge),
 		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version", snapshotAfter),
 		locationCase("snapshot/changes-by-reference", "A scan shows nothing of what the reference provider changes later", "L5.snapshot L5.complete L9.interop-snapshot", func(t *harness.T) {
@@ -201,6 +202,22 @@ func snapshotInterleaved(t *harness.T) {
 		same(t, "L5.snapshot", fmt.Sprintf("scan %d of %d", i+1, len(scans)), s.want, once(t, s.items))
 	}
 	same(t, "L5.complete", "a new scan", current, scanned(t, l, "", 1000))
+}
+
+// A Delete of what is deleted already must not take the earlier Delete's place
+// in the history, or the value before both returns to the later snapshot.
+func snapshotDeleteBetween(t *harness.T) {
+	l := t.Location()
+	want := seed(l, put("a", "value"), put("b", "value"), put("c", "value"), put("d", "value"))
+	before := l.MustPage(spi.ScanRequest{Limit: 1})
+	l.MustDelete("b", "c", "d")
+	after := l.MustPage(spi.ScanRequest{Limit: 1})
+	l.MustDelete("b", "c", "d")
+	seed(l, put("c", "again"))
+	l.MustDelete("c")
+	l.MustDelete("d")
+	same(t, "L5.snapshot", "the snapshot from after the first Delete", records{"a": want["a"]}, once(t, l.MustFinish("", 1, after)))
+	same(t, "L5.snapshot", "the snapshot from before the Deletes", want, once(t, l.MustFinish("", 1, before)))
 }
 
 func snapshotLarge(t *harness.T) {
