@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	containerPort  = 6379
-	containerDir   = "/zlink-conformance" // the server's folder inside a container
-	containerReady = 20 * time.Second     // from the container's start to Redis's first answer
+	containerPort   = 6379
+	containerDir    = "/zlink-conformance" // the server's folder inside a container
+	cleanerDisabled = "TESTCONTAINERS_RYUK_DISABLED"
+	containerReady  = 20 * time.Second // from the container's start to Redis's first answer
 )
 
 // serverCommand starts whichever server an image holds, in place of the image's own entry point.
@@ -33,6 +34,13 @@ var serverCommand = []string{"sh", "-c",
 // another engine without a word when DOCKER_HOST is broken.
 func startDocker(ctx context.Context, o Options, so ServerOptions) (s *Server, err error) {
 	tclog.SetDefault(log.New(o.Log, "docker: ", 0))
+	// The library's cleaner is a container itself: one more image to pull, without which nothing starts. Leftovers are
+	// our own business (see sweepContainers), so it runs only for those who ask for it.
+	if _, set := os.LookupEnv(cleanerDisabled); !set {
+		if err := os.Setenv(cleanerDisabled, "true"); err != nil {
+			return nil, err
+		}
+	}
 	if so.Clock || so.UnixSocket {
 		return nil, unavailable("a container has neither a clock of its own nor a unix socket that its host can use")
 	}

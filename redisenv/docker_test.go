@@ -2,7 +2,6 @@ package redisenv
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"strings"
@@ -17,8 +16,6 @@ const localImage = "zlink-conformance-redis:local"
 // testImage finds an image that needs no download; without one, or without an engine, the test is skipped.
 func testImage(t *testing.T) string {
 	t.Helper()
-	// The library's own cleaner is one more image to pull; these tests show what happens without it.
-	t.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	if err := dockerReachable(t.Context()); err != nil {
 		t.Skip("skipped:", err)
 	}
@@ -31,11 +28,12 @@ func testImage(t *testing.T) string {
 	return ""
 }
 
-func containerIDs(t *testing.T) map[string]string {
+// containerOwners returns the owner labels of all our containers, by container.
+func containerOwners(t *testing.T) map[string]string {
 	t.Helper()
 	owners := map[string]string{}
-	err := withEngine(t.Context(), func(ctx context.Context, c *client.Client) error {
-		list, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", ownerLabel)})
+	err := withEngine(t.Context(), func(c *client.Client) error {
+		list, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", ownerLabel)})
 		for _, item := range list.Items {
 			owners[item.ID] = item.Labels[ownerLabel]
 		}
@@ -88,7 +86,7 @@ func TestDocker(t *testing.T) {
 		}
 	})
 	mine := func() (n int) {
-		for _, o := range containerIDs(t) {
+		for _, o := range containerOwners(t) {
 			if o == self().String() {
 				n++
 			}

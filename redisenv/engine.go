@@ -23,25 +23,34 @@ const (
 const engineLimit = time.Second // a Docker engine that is there answers a ping in milliseconds
 
 // withEngine calls f with a client of the Docker engine that DOCKER_HOST names, or of the one at a usual place.
-func withEngine(ctx context.Context, f func(context.Context, *client.Client) error) error {
-	host := os.Getenv(client.EnvOverrideHost)
-	if host != "" {
-		if err := askEngine(ctx, host, f); err != nil {
-			return fmt.Errorf("the Docker engine at DOCKER_HOST=%s does not answer: %w", host, err)
+func withEngine(ctx context.Context, f func(*client.Client) error) error {
+	c, err := engine(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c)
+}
+
+func engine(ctx context.Context) (*client.Client, error) {
+	if host := os.Getenv(client.EnvOverrideHost); host != "" {
+		c, err := pingedEngine(ctx, host)
+		if err != nil {
+			return nil, fmt.Errorf("the Docker engine at DOCKER_HOST=%s does not answer: %w", host, err)
 		}
-		return nil
+		return c, nil
 	}
 	var first error
 	for _, host := range usualEngines() {
-		err := askEngine(ctx, host, f)
+		c, err := pingedEngine(ctx, host)
 		if err == nil {
-			return nil
+			return c, nil
 		}
 		if first == nil {
 			first = err
 		}
 	}
-	return fmt.Errorf("no Docker engine answers (DOCKER_HOST is not set): %w", first)
+	return nil, fmt.Errorf("no Docker engine answers (DOCKER_HOST is not set): %w", first)
 }
 
 // usualEngines lists the default address and the sockets of engines that run without root, where they exist.
@@ -60,32 +69,32 @@ func usualEngines() []string {
 	return hosts
 }
 
-func askEngine(ctx context.Context, host string, f func(context.Context, *client.Client) error) error {
+func pingedEngine(ctx context.Context, host string) (*client.Client, error) {
 	c, err := client.New(client.FromEnv, client.WithHost(host))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer c.Close()
-	ping, cancel := context.WithTimeout(ctx, engineLimit)
+	ctx, cancel := context.WithTimeout(ctx, engineLimit)
 	defer cancel()
-	if _, err := c.Ping(ping, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return err
+	if _, err := c.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		c.Close()
+		return nil, err
 	}
-	return f(ctx, c)
+	return c, nil
 }
 
 // dockerReachable checks the engine, within about a second.
 func dockerReachable(ctx context.Context) error {
-	return withEngine(ctx, func(context.Context, *client.Client) error { return nil })
+	return withEngine(ctx, func(*client.Client) error { return nil })
 }
 
 // imagePresent returns nil when the engine has the image, so that nothing must be pulled.
 func imagePresent(ctx context.Context, image string) error {
-	return withEngine(ctx, func(ctx context.Context, c *client.Client) error {
+	return withEngine(ctx, func(c *client.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, engineLimit)
 		defer cancel()
 		if _, err := c.ImageInspect(ctx, image); err != nil {
-			return fmt.Errorf("image %s is not there yet (docker pull %s): %w", image, image, err)
+			return fmt.Errorf("its engine does not have the image %s yet (docker pull %s): %w", image, image, err)
 		}
 		return nil
 	})
@@ -107,7 +116,7 @@ func containerHosts(ctx context.Context) ([]string, error) {
 		host = loopback
 	}
 	hosts := []string{host}
-	err = withEngine(ctx, func(_ context.Context, c *client.Client) error {
+	err = withEngine(ctx, func(c *client.Client) error {
 		if !isLoopback(host) && !strings.HasPrefix(c.DaemonHost(), "tcp://") {
 			hosts = append(hosts, loopback)
 		}
@@ -125,7 +134,7 @@ func isLoopback(host string) bool {
 
 // sweepContainers removes containers whose owner was killed before it could, and nothing else.
 func sweepContainers(ctx context.Context, log io.Writer) {
-	err := withEngine(ctx, func(ctx context.Context, c *client.Client) error {
+	err := withEngine(ctx, func(c *client.Client) error {
 		list, err := c.ContainerList(ctx, client.ContainerListOptions{
 			All: true, Filters: make(client.Filters).Add("label", ownerLabel)})
 		if err != nil {

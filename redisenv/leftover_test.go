@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killVictim starts a victim, kills it without warning and returns its server's address.
-func killVictim(t *testing.T, mode, image string, env ...string) (addr string) {
+// killVictim starts a victim, kills it without warning and returns its server's address and its pid.
+func killVictim(t *testing.T, mode, image string, env ...string) (addr string, pid int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), victimMode+"="+mode+" "+image), env...)
@@ -63,7 +63,7 @@ func killVictim(t *testing.T, mode, image string, env ...string) (addr string) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	return addr
+	return addr, cmd.Process.Pid
 }
 
 func answers(addr string) bool {
@@ -83,7 +83,7 @@ func TestKilledRunLeavesNoServer(t *testing.T) {
 		t.Skip("skipped: only Linux ends a child with its parent")
 	}
 	tmp := t.TempDir()
-	addr := killVictim(t, ModeLocal, "", "TMPDIR="+tmp)
+	addr, _ := killVictim(t, ModeLocal, "", "TMPDIR="+tmp)
 	if err := poll(t.Context(), 20*time.Second, func() (bool, error) { return !answers(addr), nil }); err != nil {
 		t.Fatal("the server outlives the run that was killed")
 	}
@@ -111,19 +111,16 @@ func TestKilledRunLeavesNoServer(t *testing.T) {
 
 func TestNextRunRemovesContainersOfKilledRun(t *testing.T) {
 	image := testImage(t)
-	before := containerIDs(t)
-	addr := killVictim(t, ModeDocker, image)
-	after := containerIDs(t)
-	if len(after) <= len(before) {
-		t.Fatal("the killed run left no container: nothing to test")
-	}
+	_, pid := killVictim(t, ModeDocker, image)
 	e, err := Start(t.Context(), Options{Mode: ModeDocker, Image: image})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if err := poll(t.Context(), 20*time.Second, func() (bool, error) { return !answers(addr), nil }); err != nil {
-		t.Error("the container of the killed run is still there")
+	for id, label := range containerOwners(t) {
+		if o, ok := parseOwner(label); !ok || o.scope == self().scope && o.pid == pid {
+			t.Errorf("container %s of the killed run is still there", id)
+		}
 	}
 	if !answers(e.Main().Addr()) {
 		t.Error("the run's own container was removed")

@@ -134,7 +134,6 @@ func TestProxyLog(t *testing.T) {
 
 func TestProxyFaults(t *testing.T) {
 	s := startTestEnv(t).Main()
-	const timeout = 300 * time.Millisecond
 	timedOut := func(err error) bool {
 		var n net.Error
 		return errors.As(err, &n) && n.Timeout()
@@ -151,26 +150,30 @@ func TestProxyFaults(t *testing.T) {
 		action Action
 		is     func(error) bool
 		lands  bool // the SET is executed
+		times  bool // the client runs into its read timeout
 	}{
-		{"cut", On("SET"), Cut(), reset, false},
-		{"swallow", On("set"), Swallow(), timedOut, false},
-		{"silence", Everything(), Swallow(), timedOut, false},
-		{"error reply", On("SET"), Answer("-OOM no memory"), says("OOM no memory"), false},
-		{"reply dropped", On("SET"), DropReply(), ended, true},
-		{"cut in the reply", On("SET"), CutInReply(3), ended, true},
-		{"cut before the reply's first byte", On("SET"), CutInReply(0), ended, true},
-		{"reply held", On("SET"), HoldReply(), timedOut, true},
-		{"held", On("SET"), Hold(), timedOut, false},
-		{"by key", On().WithKey("fault"), Cut(), reset, false},
-		{"by another key", On("SET").WithKey("elsewhere"), Cut(), func(err error) bool { return err == nil }, true},
-		{"delayed within the limit", On("SET"), Delay(50 * time.Millisecond), func(err error) bool { return err == nil }, true},
+		{"cut", On("SET"), Cut(), reset, false, false},
+		{"swallow", On("set"), Swallow(), timedOut, false, true},
+		{"silence", Everything(), Swallow(), timedOut, false, true},
+		{"error reply", On("SET"), Answer("-OOM no memory"), says("OOM no memory"), false, false},
+		{"reply dropped", On("SET"), DropReply(), ended, true, false},
+		{"cut in the reply", On("SET"), CutInReply(3), ended, true, false},
+		{"cut before the reply's first byte", On("SET"), CutInReply(0), ended, true, false},
+		{"reply held", On("SET"), HoldReply(), timedOut, true, true},
+		{"held", On("SET"), Hold(), timedOut, false, true},
+		{"by key", On().WithKey("fault"), Cut(), reset, false, false},
+		{"by another key", On("SET").WithKey("elsewhere"), Cut(), func(err error) bool { return err == nil }, true, false},
+		{"delayed within the limit", On("SET"), Delay(50 * time.Millisecond), func(err error) bool { return err == nil }, true, false},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, s)
 			o := r.p.Options()
-			o.ReadTimeout = timeout
+			o.ReadTimeout = 20 * time.Second
+			if row.times {
+				o.ReadTimeout = time.Second
+			}
 			c := newClient(t, o)
 			key := "fault:" + strings.ReplaceAll(row.name, " ", "-")
 			if err := c.Ping(t.Context()).Err(); err != nil {
@@ -366,6 +369,19 @@ func TestProxyConnections(t *testing.T) {
 	r.p.Arm(Connecting(), Cut())
 	if err := fresh(); err == nil {
 		t.Error("a new connection was not cut")
+	}
+	if err := r.p.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	r.p.Arm(Connecting(), Answer("ERR max number of clients reached"))
+	// go-redis takes an error to its HELLO for an old server and goes on, so this looks at the wire.
+	raw, err := net.Dial("tcp", r.p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if got, err := io.ReadAll(raw); string(got) != "-ERR max number of clients reached\r\n" || err != nil {
+		t.Errorf("an error reply to a new connection: %q, %v", got, err)
 	}
 	if err := r.p.Reset(); err != nil {
 		t.Fatal(err)

@@ -92,8 +92,10 @@ func (c *proxyConn) atConnect(f *Fault) bool {
 	case actHold, actHoldReply:
 		return c.waitReleased(f)
 	case actAnswer:
+		// The client must be heard out: a close with unread input is a reset, which would overtake the answer.
 		_, _ = fmt.Fprintf(c.client, "-%s\r\n", a.text)
-		c.cut(false)
+		_ = c.client.CloseWrite()
+		c.swallow(c.client)
 	case actSwallow:
 		c.swallow(c.client)
 	default:
