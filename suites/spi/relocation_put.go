@@ -155,7 +155,7 @@ func putAfterExpiry(t *harness.T) {
 // race lets eight writers of two instances put on one reference at once, and
 // does so several times because a careless provider needs bad luck to fail.
 func race(t *harness.T, payload func(writer int) []byte, others string) {
-	const writers, rounds = 8, 6
+	const writers, rounds = 8, 20
 	stores := []*harness.Relocation{t.Relocation(), t.Target().OpenRelocation(harness.Store{})}
 	for round := range rounds {
 		ref := spi.Reference(fmt.Sprint("r", round))

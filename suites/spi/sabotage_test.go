@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/result"
@@ -75,6 +76,7 @@ var sabotages = []sabotage{
 		r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
 			if found, _ := r.RelocationStore.Read(ctx, ref); found != nil {
 				if _, missing := found.(spi.Missing); missing {
+					time.Sleep(time.Millisecond) // a provider on a slow network has as much between two commands
 					_ = r.RelocationStore.Delete(ctx, ref)
 				}
 			}
