@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/suites/interop"
+	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
 	"github.com/zlink-systems/zlink-conformance/suites/spi"
 )
 
@@ -12,5 +14,7 @@ import (
 func All() []harness.Case {
 	return slices.Concat(
 		spi.Cases(),
+		redislayout.Cases(),
+		interop.Cases(),
 	)
 }
