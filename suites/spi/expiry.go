@@ -21,7 +21,7 @@ func expiryCases() []harness.Case {
 		locationCase("expiry/durable", "A value put without retention has no expiry, on read and in a scan.",
 			"L3.value-durable", neverExpires),
 		locationCase("expiry/store-now", "Missing, Found, Applied, Conflict and Page carry the time of Redis's clock.",
-			"L3.store-now", storeNow),
+			"L3.store-now L6.closed-results", storeNow),
 		locationCase("expiry/expires-at", "expiresAt is the store time of the commit plus the retention, on read and in a scan.",
 			"L3.expiry-clock L2.observation L5.complete", expiresAt),
 		locationCase("expiry/read-does-not-extend", "Reading and scanning a value leave its expiry as it is.",
