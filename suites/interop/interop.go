@@ -70,18 +70,21 @@ func answer[R any](p party, requirement, what string, result any, err error) R {
 
 func kindOf[R any]() string {
 	var r R
-	name := fmt.Sprintf("%T", r)
-	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", r), ".")
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+func (p party) read(requirement string, key spi.Key) spi.ReadResult {
+	r, err := p.provider.Location().Read(p.t.Context(), key)
+	return answer[spi.ReadResult](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
 }
 
 func (p party) find(requirement string, key spi.Key) spi.Found {
-	r, err := p.provider.Location().Read(p.t.Context(), key)
-	return answer[spi.Found](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
+	return answer[spi.Found](p, requirement, fmt.Sprintf("reading %.40q", key), p.read(requirement, key), nil)
 }
 
 func (p party) miss(requirement string, key spi.Key) spi.Missing {
-	r, err := p.provider.Location().Read(p.t.Context(), key)
-	return answer[spi.Missing](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
+	return answer[spi.Missing](p, requirement, fmt.Sprintf("reading %.40q", key), p.read(requirement, key), nil)
 }
 
 func (p party) apply(requirement string, request spi.WriteRequest) spi.Applied {

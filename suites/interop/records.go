@@ -62,7 +62,7 @@ func recordCases() []harness.Case {
 			at := a.StoreNow + 150
 			for _, p := range []party{one, other} {
 				t.Await("L3.expired-missing", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
-					switch r := p.provider.Location().MustRead("k").(type) {
+					switch r := p.read("L3.expired-missing", "k").(type) {
 					case spi.Found:
 						t.Checkf(r.Value.ExpiresAt == at, "L9.expiry-field", "%s reads the expiry %d, expected %d", p.name, r.Value.ExpiresAt, at)
 						return !t.Checkf(r.StoreNow < at, "L3.expired-missing", "%s found the record at %d, expired at %d", p.name, r.StoreNow, at)

@@ -21,14 +21,13 @@ func store(p party, ref spi.Reference, payload string) spi.Stored {
 	return answer[spi.Stored](p, blobRule, fmt.Sprintf("putting %.40q", ref), r, err)
 }
 
-func (p party) findBlob(ref spi.Reference) spi.BlobFound {
+func (p party) readBlob(ref spi.Reference) spi.BlobReadResult {
 	r, err := p.provider.Relocation().Read(p.t.Context(), ref)
-	return answer[spi.BlobFound](p, blobRule, fmt.Sprintf("reading %.40q", ref), r, err)
+	return answer[spi.BlobReadResult](p, blobRule, fmt.Sprintf("reading %.40q", ref), r, err)
 }
 
-func (p party) missBlob(ref spi.Reference) {
-	r, err := p.provider.Relocation().Read(p.t.Context(), ref)
-	answer[spi.Missing](p, blobRule, fmt.Sprintf("reading %.40q", ref), r, err)
+func (p party) findBlob(ref spi.Reference) spi.BlobFound {
+	return answer[spi.BlobFound](p, blobRule, fmt.Sprintf("reading %.40q", ref), p.readBlob(ref), nil)
 }
 
 func (p party) renew(ref spi.Reference, retention spi.Retention) spi.Renewed {
@@ -83,8 +82,10 @@ func relocationCases() []harness.Case {
 			Requirements: []string{blobRule, "R4.delete"}, Needs: relocation,
 		}, func(t *harness.T, one, other party) {
 			store(other, "r", "payload")
-			one.provider.Relocation().MustDelete("r")
-			other.missBlob("r")
+			if err := one.provider.Relocation().Delete(t.Context(), "r"); err != nil {
+				t.Fatalf("R4.delete", "%s failed at deleting: %v", one.name, err)
+			}
+			answer[spi.Missing](other, blobRule, "reading what the other deleted", other.readBlob("r"), nil)
 			r, err := other.provider.Relocation().Renew(t.Context(), "r", hour)
 			answer[spi.Missing](other, blobRule, "renewing what the other deleted", r, err)
 			store(other, "r", "other bytes")
@@ -98,7 +99,7 @@ func relocationCases() []harness.Case {
 			at := answer[spi.Stored](one, blobRule, "putting", r, err).ExpiresAt
 			for _, p := range []party{other, one} {
 				t.Await("R3.expiry-clock", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
-					switch r := p.provider.Relocation().MustRead("r").(type) {
+					switch r := p.readBlob("r").(type) {
 					case spi.BlobFound:
 						return !t.Checkf(r.StoreNow <= at, "R3.expiry-clock", "%s found the payload at %d, expired at %d", p.name, r.StoreNow, at)
 					case spi.Missing:

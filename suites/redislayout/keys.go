@@ -113,19 +113,15 @@ func blobSlot(t *harness.T) {
 
 func storesApart(t *harness.T) {
 	busyLocation(t.Location())
-	before := raw.On(t).All()
-	contents := map[string]string{}
-	for _, key := range before {
-		contents[key] = raw.On(t).Dump(key)
-	}
 	busyRelocation(t.Relocation())
-	for _, ref := range []spi.Reference{"r", "{k0}", "{}"} {
-		t.Relocation().MustDelete(ref)
-	}
-	for _, key := range before {
-		t.Checkf(raw.On(t).Dump(key) == contents[key], "R8.apart", "the relocation store changed the location store's Redis key %q", key)
-	}
+	checkTags(t, "R8.apart", raw.On(t).All(), layout.LocationTag, layout.RelocationTag)
+	t.EqualBytes("R8.apart", "the record {k0} beside a payload {k0}", []byte("newer"), t.Location().MustFind("{k0}").Value.Bytes)
+	t.Relocation().MustDelete("{k0}")
 	t.EqualBytes("R8.apart", "the record {k0} after the payload {k0} was deleted", []byte("newer"), t.Location().MustFind("{k0}").Value.Bytes)
+	t.Location().MustPut("r", []byte("record"), nil)
+	t.Location().MustDelete("r")
+	t.EqualBytes("R8.apart", "the payload r after the record r was deleted", []byte("payload"), t.Relocation().MustFind("r").Bytes)
+	checkBlob(t, t.Redis(), "r", []byte("payload"))
 }
 
 // onCluster has the server for itself, so that a key outside the prefix shows

@@ -3,6 +3,7 @@ package redislayout_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 	"github.com/zlink-systems/zlink-conformance/target"
@@ -10,4 +11,14 @@ import (
 
 func TestReferencePasses(t *testing.T) {
 	suitetest.Passes(t, suitetest.Env(t), target.InProcess(target.Reference()), redislayout.Cases())
+}
+
+func TestSPIAloneIsNotJudged(t *testing.T) {
+	p := target.Reference()
+	p.Info.Layout = target.LayoutNone
+	for _, c := range suitetest.Run(t, suitetest.Env(t), target.InProcess(p), redislayout.Cases()).Cases {
+		if c.Verdict != result.Skipped {
+			t.Errorf("%s: %s, expected a skip", c.ID, c.Verdict)
+		}
+	}
 }

@@ -1,0 +1,56 @@
+package interop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// mixedCases: a longer life of both on one prefix.
+func mixedCases() []harness.Case {
+	return []harness.Case{{
+		ID: "interop/mixed/random", Title: "After random writes by both providers both read and scan what a simple model says.",
+		Requirements: []string{"L9.interop-read", "L9.interop-scan"}, Needs: location, Run: mixed,
+	}}
+}
+
+func mixed(t *harness.T) {
+	const requirement = "L9.interop-read"
+	ps, model := parties(t), map[spi.Key]spi.Value{}
+	for i := range 150 {
+		p := ps[t.Rand().IntN(2)]
+		key := spi.Key(fmt.Sprintf("p/%d", t.Rand().IntN(8)))
+		current, there := model[key]
+		condition := missing(key)
+		if there {
+			condition = version(key, current.Version)
+		}
+		switch t.Rand().IntN(5) {
+		case 0:
+			p.apply(requirement, given(spi.Delete{Key: key}, condition))
+			delete(model, key)
+		case 1:
+			p.conflict(requirement, given(set(key, "never"), version(key, "no such version")))
+		case 2:
+			p.page(requirement, spi.ScanRequest{Prefix: "p/", Limit: 1}) // opened and abandoned
+		default:
+			value := fmt.Sprint("value ", i)
+			a := p.apply(requirement, given(set(key, value), condition))
+			model[key] = spi.Value{Bytes: []byte(value), Version: a.PutVersions[0].Version}
+		}
+	}
+	var want []spi.Item
+	for key, value := range model {
+		want = append(want, spi.Item{Key: key, Value: value})
+	}
+	slices.SortFunc(want, func(a, b spi.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	for _, p := range ps {
+		for key, value := range model {
+			p.same(requirement, key, value)
+		}
+		t.Equal("L9.interop-scan", "the scan by "+p.name, want, p.scan("L9.interop-scan", "p/"))
+	}
+}
