@@ -264,30 +264,37 @@ func retentionLong(retentions ...float64) func(*harness.T) {
 	return func(t *harness.T) {
 		for _, ms := range retentions {
 			keptOrRefused(t, ms)
-			t.Location().MustDelete("k")
 		}
 	}
 }
 
 func keptOrRefused(t *harness.T, ms float64) {
 	l := t.Location()
-	request := write(nil, putFor("k", "value", ms))
+	// Neighbours, since a lost last digit does not show where it is a zero.
+	keys := []spi.Key{"a", "b", "c"}
+	request := write(nil)
+	for i, k := range keys {
+		request.Mutations = append(request.Mutations, putFor(k, "value", ms+float64(i)))
+	}
 	result, err := l.Write(t.Context(), request)
 	if err != nil {
 		t.ErrorKind("L4.retention", fmt.Sprintf("a retention of %.0f ms", ms), err, spi.KindArgument)
-		l.MustMiss("k")
+		same(t, "L4.retention", "after the refused Puts", records{}, look(l, keys...))
 		return
 	}
 	a, ok := result.(spi.Applied)
 	if !ok {
-		t.Fatalf("L4.retention", "a Put without conditions answered %s", harness.Describe(result))
+		t.Fatalf("L4.retention", "Puts without conditions answered %s", harness.Describe(result))
 	}
-	// As doubles, so that the sum itself can't overflow here.
-	want, f := float64(a.StoreNow)+ms, l.MustFind("k")
-	t.Checkf(math.Abs(float64(f.Value.ExpiresAt)-want) <= math.Ceil(ms/(1<<53)), "L4.retention",
-		"expiresAt is %d, expected StoreNow %d + %.0f", f.Value.ExpiresAt, a.StoreNow, ms)
-	same(t, "L4.retention", "in a scan", records{"k": f.Value}, scanned(t, l, "", 10))
-	l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: f.Value.Version})))
+	found := look(l, keys...)
+	for i, k := range keys {
+		// As doubles, so that the sum can't overflow here; they are exact up to 2^53.
+		want := float64(a.StoreNow) + ms + float64(i)
+		t.Checkf(math.Abs(float64(found[k].ExpiresAt)-want) <= math.Floor(ms/(1<<53)), "L4.retention",
+			"expiresAt is %d, expected StoreNow %d + %.0f", found[k].ExpiresAt, a.StoreNow, ms+float64(i))
+	}
+	same(t, "L4.retention", "in a scan", found, scanned(t, l, "", 10))
+	l.MustDelete(keys...)
 }
 
 // A write whose conditions hold is applied: a backlog inside the provider is
