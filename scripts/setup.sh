@@ -46,7 +46,23 @@ ci() {
 			sleep 1
 		done
 	fi
-	sh "$(dirname "$0")/redis-image.sh" zlink-conformance-redis:local
+	valkey || echo "setup: no valkey-server to be had here; the tests go without it"
+	sh "$(dirname "$0")/redis-image.sh" zlink-conformance-redis:local zlink-conformance-valkey:local
+}
+
+# Valkey stands in Debian's backports, for Debian 12, and in newer distributions themselves.
+valkey() {
+	have valkey-server && return
+	have apt-get || return 1
+	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	if ! apt-cache show valkey-server >/dev/null 2>&1; then
+		[ "$codename" = bookworm ] || return 1
+		uri=$(apt-get indextargets --format '$(REPO_URI)' 'Release: bookworm' | head -n 1)
+		echo "setup: adding $codename-backports to apt's sources"
+		echo "deb $uri $codename-backports main" >/etc/apt/sources.list.d/zlink-conformance-backports.list
+		apt-get update -qq >/dev/null
+	fi
+	install valkey-server
 }
 
 case "${1:-}" in
