@@ -22,6 +22,9 @@ type Case struct {
 	Needs []Need
 	// Heavy cases hold tens of MiB and run one at a time.
 	Heavy bool
+	// Slow cases wait for seconds, as for a cluster to form, and start first, so
+	// that the others run meanwhile.
+	Slow bool
 	// Large cases move hundreds of MiB and only run with --large.
 	Large bool
 	// Timeout bounds the case; 0 is the run's default.

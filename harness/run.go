@@ -151,20 +151,21 @@ func environment(s *redisenv.Server) result.Environment {
 }
 
 // order shuffles the cases by the seed, so that a hidden dependence between
-// them shows, and moves the heavy ones, which run one
-// at a time, to the front, so that they overlap with all others.
+// them shows, and moves those that take long to the front: the slow ones, and
+// the heavy ones, which run one at a time.
 func (r *runner) order() []int {
 	rng := mathrand.New(mathrand.NewPCG(uint64(r.config.Seed), 0))
 	order := rng.Perm(len(r.config.Cases))
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch ha, hb := r.config.Cases[a].Heavy, r.config.Cases[b].Heavy; {
-		case ha && !hb:
-			return -1
-		case hb && !ha:
+	rank := func(i int) int {
+		switch c := r.config.Cases[i]; {
+		case c.Slow:
+			return 0
+		case c.Heavy:
 			return 1
 		}
-		return 0
-	})
+		return 2
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return rank(a) - rank(b) })
 	return order
 }
 

@@ -33,7 +33,7 @@ func keyCases() []harness.Case {
 			Requirements: []string{"R8.apart", "L10.two-stores"}, Needs: both, Run: storesApart,
 		},
 		{
-			ID: "redislayout/keys/cluster", Title: "Both stores keep their contract on a server in cluster mode, which refuses commands over two slots.",
+			ID: "redislayout/keys/cluster", Slow: true, Title: "Both stores keep their contract on a server in cluster mode, which refuses commands over two slots.",
 			Requirements: []string{"L9.slot", "R8.slot"}, Needs: both, Run: onCluster,
 		},
 	}
