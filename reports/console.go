@@ -28,6 +28,9 @@ func Console(w io.Writer, run result.Run, style Style) error {
 	p.explain(run)
 	p.skips(run)
 	p.summary(run)
+	if text := deselected(run); text != "" {
+		p.printf("\n%s\n", text)
+	}
 	p.verdict(run)
 	return p.err
 }

@@ -50,6 +50,6 @@ func HTML(w io.Writer, run result.Run) error {
 	}
 	return htmlTemplate.Execute(w, map[string]any{
 		"Run": run, "Judgement": Judgement(run), "Counts": counts, "Conforms": run.ExitStatus() == result.ExitConforms,
-		"Target": targetLine(run.Target), "Redis": environmentNames(run),
+		"Target": targetLine(run.Target), "Redis": environmentNames(run), "Deselected": deselected(run),
 	})
 }

@@ -92,6 +92,7 @@ func newSuite(run result.Run, name string) testsuite {
 		{Name: "target.capabilities", Value: strings.Join(run.Target.Capabilities, " ")},
 		{Name: "seed", Value: strconv.FormatInt(run.Seed, 10)},
 		{Name: "parallel", Value: strconv.Itoa(run.Parallel)},
+		{Name: "deselected", Value: strconv.Itoa(run.Deselected)},
 		{Name: "strict", Value: strconv.FormatBool(run.Strict)},
 	} {
 		s.AddProperty(p.Name, cleanLine(p.Value))

@@ -14,6 +14,9 @@ func Markdown(w io.Writer, run result.Run) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## zlink-conformance: %s\n\n", inline(Judgement(run)))
 	fmt.Fprintf(&b, "%s: %s.\n\n", plural(len(run.Cases), "case"), countsLine(run.Cases))
+	if text := deselected(run); text != "" {
+		b.WriteString(text + "\n\n")
+	}
 	fmt.Fprintf(&b, "- Target: %s\n- Redis: %s\n- Seed %d, %d in parallel, %s, version %s\n",
 		inline(targetLine(run.Target)), inline(environmentNames(run)), run.Seed, run.Parallel,
 		run.Duration.Round(time.Millisecond), inline(run.Tool))

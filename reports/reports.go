@@ -70,6 +70,16 @@ func countsLine(cases []result.Case) string {
 	return strings.Join(parts, ", ")
 }
 
+// deselected says how much of the contract a run left out on purpose, "" if
+// nothing: its judgement covers no more than it ran.
+func deselected(run result.Run) string {
+	if run.Deselected == 0 || len(run.Cases) == 0 {
+		return ""
+	}
+	ran := len(run.Cases) / max(1, len(run.Environments))
+	return fmt.Sprintf("Only %d of %d cases were chosen with --run and --skip: the judgement covers no more.", ran, ran+run.Deselected)
+}
+
 // suite is the cases of one suite in one environment.
 type suite struct {
 	Name  string // with the environment if the run had several

@@ -24,7 +24,7 @@ func sample() result.Run {
 		Target: result.Target{Command: "node adapter.js", Provider: "acme-store", Language: "JavaScript", Version: "0.9",
 			Layout: "official", Capabilities: []string{"cancellation", "counter"}},
 		Environments: []result.Environment{{Name: local, Version: "7.0.15"}, {Name: container, Version: "8.2.0"}},
-		Seed:         42, Parallel: 8,
+		Seed:         42, Parallel: 8, Deselected: 7,
 		Started:  time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 		Duration: 2345 * time.Millisecond,
 		Cases: []result.Case{

@@ -34,6 +34,7 @@ type Run struct {
 	Started      time.Time     `json:"started"`
 	Duration     time.Duration `json:"durationNanos"`
 	Interrupted  string        `json:"interrupted,omitempty"` // why the run ended early, empty if it did not
+	Deselected   int           `json:"deselected"`            // cases that --run and --skip left out, in one environment
 	Cases        []Case        `json:"cases"`                 // in the order of the suites
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -27,7 +28,7 @@ type job struct {
 	command      []string // of the target; nil: the reference in this process
 	environments []redisenv.Options
 	config       harness.Config
-	leftOut      int // cases that --run and --skip left out
+	deselected   int // cases that --run and --skip left out
 	files        []reportFile
 	verbose      bool
 }
@@ -41,15 +42,15 @@ func (j *job) do(ctx context.Context, stdout, stderr io.Writer) error {
 		stdout = color.Output
 	}
 	run, err := j.runAll(ctx, stdout, stderr, style)
-	run.Tool, run.Target.Command = version(), j.label
+	run.Tool, run.Target.Command, run.Deselected = version(), j.label, j.deselected
 	if err != nil {
 		run.Interrupted = err.Error()
 	}
 	if filesErr := writeFiles(j.files, run); filesErr != nil {
-		err = filesErr
+		err = errors.Join(err, filesErr)
 	}
 	if len(run.Cases) > 0 {
-		if consoleErr := j.console(stdout, run, style); consoleErr != nil {
+		if consoleErr := printed(0, reports.Console(stdout, run, style)); consoleErr != nil {
 			return consoleErr
 		}
 	}
@@ -57,17 +58,6 @@ func (j *job) do(ctx context.Context, stdout, stderr io.Writer) error {
 		return trouble(err)
 	}
 	return &exit{status: run.ExitStatus()}
-}
-
-func (j *job) console(w io.Writer, run result.Run, style reports.Style) error {
-	if j.leftOut > 0 {
-		total := len(j.config.Cases) + j.leftOut
-		if err := printed(fmt.Fprintf(w, "Only %d of %d cases were chosen with --run and --skip: the judgement covers no more.\n",
-			len(j.config.Cases), total)); err != nil {
-			return err
-		}
-	}
-	return printed(0, reports.Console(w, run, style))
 }
 
 // runAll runs the cases in one environment after the other. The error is

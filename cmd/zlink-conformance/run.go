@@ -110,7 +110,7 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 		return nil, err
 	}
 	j := &job{
-		label: f.target, command: command, environments: environments, files: files, leftOut: len(all) - len(chosen), verbose: f.verbose,
+		label: f.target, command: command, environments: environments, files: files, deselected: len(all) - len(chosen), verbose: f.verbose,
 		config: harness.Config{
 			Cases:    slices.DeleteFunc(all, func(c harness.Case) bool { return !slices.Contains(chosen, c.ID) }),
 			Parallel: f.parallel, Timeout: f.timeout, Seed: f.seed, Strict: f.strict, FailFast: f.failFast, Large: f.large,
