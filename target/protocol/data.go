@@ -41,7 +41,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if strings.ContainsRune(s, utf8.RuneError) && !bytes.ContainsRune(data, utf8.RuneError) &&
+	if strings.ContainsRune(s, utf8.RuneError) && !bytes.Contains(data, []byte("\ufffd")) &&
 		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`)) {
 		return errors.New(`a text string is not valid Unicode: send it as {"b64": ...}`)
 	}
