@@ -14,8 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // TestMain runs this binary as an adapter process if its first argument asks
@@ -60,16 +62,37 @@ func runAdapter(mode string) {
 		rawAdapter(1)
 		select {}
 	case "grandchild":
-		signal.Ignore(syscall.SIGTERM, os.Interrupt)
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		listenStubbornly()
+		select {}
+	case "deaf":
+		listenStubbornly()
+		rawAdapter(1)
+		select {}
+	case "parent": // a harness that starts a deaf adapter
+		tt, err := target.Start(context.Background(), []string{os.Args[0], "adapter:deaf"}, target.Options{})
 		if err != nil {
 			panic(err)
 		}
-		fmt.Fprintln(os.Stderr, "listening", l.Addr())
-		select {}
+		for ; ; time.Sleep(time.Millisecond) { // the log comes through another pipe than the hello
+			if lines, _ := tt.Log(0); len(lines) > 0 {
+				fmt.Println(lines[0])
+				select {}
+			}
+		}
 	default:
 		panic("unknown mode " + mode)
 	}
+}
+
+// listenStubbornly ignores polite signals and listens, so that a test can see
+// whether the process is still there.
+func listenStubbornly() {
+	signal.Ignore(syscall.SIGTERM, os.Interrupt)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, "listening", l.Addr())
 }
 
 // rawAdapter answers without the kit. The key of a location.read tells it how
