@@ -18,6 +18,10 @@ const (
 	maxOperations     = 20
 	maxOperationBytes = 400
 	maxDiffBytes      = 4000
+	maxTextLine       = 1000 // what a finding says, a reason, a line of the target's log
+	maxNotes          = 40
+	maxNoteBytes      = 4000
+	maxLogLines       = 40
 	maxTextBytes      = 60
 	maxShownBytes     = 24
 	maxListed         = 4

@@ -50,6 +50,7 @@ type runner struct {
 	config Config
 	id     string // makes key prefixes unique among runs
 	client *redis.Client
+	server string // the main Redis's run_id
 	heavy  sync.Mutex
 	giveUp context.CancelCauseFunc // ends the whole run
 }
@@ -135,11 +136,32 @@ feed:
 
 // begin takes the run's lease and removes what killed runs left behind.
 func (r *runner) begin(ctx context.Context) (release func(), err error) {
-	release, err = holdLease(ctx, r.client, r.id)
+	if r.server, err = serverID(ctx, r.client); err != nil {
+		return nil, err
+	}
+	giveBack, err := holdLease(ctx, r.client, r.id)
 	if err != nil {
 		return nil, err
 	}
-	return release, removeLeftovers(ctx, r.client)
+	release = func() {
+		limited, stop := context.WithTimeout(context.Background(), cleanupLimit)
+		defer stop()
+		// What an operation wrote that was given up and went on.
+		_ = removeKeys(limited, r.client, "zlc-"+r.id+"-")
+		giveBack()
+	}
+	if err := removeLeftovers(ctx, r.client); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// serverID identifies the Redis process: another one behind the same address
+// holds none of a case's keys.
+func serverID(ctx context.Context, c *redis.Client) (string, error) {
+	info, err := c.InfoMap(ctx, "server").Result()
+	return info["Server"]["run_id"], err
 }
 
 func describeTarget(i target.Info) result.Target {
@@ -233,6 +255,8 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	if out.Verdict != result.Pass && out.Verdict != result.Skipped {
 		r.collect(t, &out, logMark)
 	}
+	out.Reason = clip(out.Reason, maxTextLine)
+	maskSecret(&out, r.config.Env.Main().ConnInfo().Password)
 	abandon(target.ErrAbandoned)
 	r.cleanUp(t)
 	out.Duration = time.Since(started)
@@ -262,12 +286,14 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 				out.Verdict = result.Fail
 			}
 		}
-		if err := r.deadRedis(); err != nil {
-			out.Verdict, out.Reason = result.Error, fmt.Sprintf("Redis is not answering, so that the provider can't be judged: %v", err)
-			r.giveUp(fmt.Errorf("%s stopped answering", r.config.Env.Main().Name()))
+		if what := r.lostRedis(); what != "" {
+			out.Verdict, out.Reason = result.Error, what+", so that the provider can't be judged"
 		}
 	case t.verdict != "":
 		out.Verdict, out.Reason = t.verdict, t.reason
+		if t.verdict == result.Error {
+			r.lostRedis()
+		}
 	case end.givenUp && ctx.Err() != nil:
 		out.Verdict, out.Reason = result.Error, "given up: "+context.Cause(ctx).Error()
 	case end.givenUp && timed.Err() != nil:
@@ -277,19 +303,30 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 	}
 }
 
-// deadRedis reports why the main Redis can't be reached.
-func (r *runner) deadRedis() error {
+// lostRedis says why the main Redis is not the one that the run began with,
+// and then ends the run; "" if it is.
+func (r *runner) lostRedis() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return r.client.Ping(ctx).Err()
+	name := r.config.Env.Main().Name()
+	switch id, err := serverID(ctx, r.client); {
+	case err != nil:
+		r.giveUp(fmt.Errorf("%s stopped answering", name))
+		return fmt.Sprintf("Redis is not answering (%v)", err)
+	case id != r.server:
+		r.giveUp(fmt.Errorf("%s was restarted or replaced", name))
+		return "Redis was restarted or replaced"
+	}
+	return ""
 }
 
 func (r *runner) collect(t *T, out *result.Case, logMark int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
 	log, _ := r.config.Target.Log(logMark)
-	if n := len(log); n > maxLogLines {
-		log = log[n-maxLogLines:]
+	log = log[max(0, len(log)-maxLogLines):]
+	for i, line := range log {
+		log[i] = clip(line, maxTextLine)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,8 +338,6 @@ func (r *runner) collect(t *T, out *result.Case, logMark int64) {
 		out.Repeat = r.config.Repeat(t.definition.ID)
 	}
 }
-
-const maxLogLines = 40
 
 // cleanUp closes what the case opened and removes its keys.
 func (r *runner) cleanUp(t *T) {

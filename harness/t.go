@@ -185,7 +185,7 @@ func (t *T) Concurrently(n int, f func(i int)) {
 func (t *T) Notef(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+	t.notes = appendLast(t.notes, clip(fmt.Sprintf(format, args...), maxNoteBytes), maxNotes)
 }
 
 // Failf records that the requirement is broken and goes on.
@@ -277,7 +277,7 @@ func (t *T) find(requirement, what, diff string) {
 		return
 	}
 	t.findings = append(t.findings, result.Finding{
-		Requirement: r.ID, Level: string(r.Level), Sentence: r.Sentence, Source: r.Source, What: what, Diff: clip(diff, maxDiffBytes),
+		Requirement: r.ID, Level: string(r.Level), Sentence: r.Sentence, Source: r.Source, What: clip(what, maxTextLine), Diff: clip(diff, maxDiffBytes),
 	})
 }
 
@@ -288,10 +288,15 @@ func (t *T) main() string { return t.definition.Requirements[0] }
 func (t *T) op(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.ops) == maxOperations {
-		t.ops = append(t.ops[:0], t.ops[1:]...)
+	t.ops = appendLast(t.ops, line, maxOperations)
+}
+
+// appendLast appends a line and keeps the last ones.
+func appendLast(lines []string, line string, most int) []string {
+	if len(lines) == most {
+		lines = append(lines[:0], lines[1:]...)
 	}
-	t.ops = append(t.ops, line)
+	return append(lines, line)
 }
 
 // trouble stops the case if err says that the target's process, not the
