@@ -217,6 +217,7 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	timed, cancelTimed := context.WithTimeoutCause(ctx, limit, errCaseTimeout)
 	defer cancelTimed()
 	caseCtx, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
+	caseCtx = target.CaseContext(caseCtx)
 	defer abandon(target.ErrAbandoned)
 	// Whatever ends the case early, operations see ErrAbandoned as the cause:
 	// it is not the token of the operation.
