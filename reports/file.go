@@ -36,6 +36,10 @@ func writable(path string) error {
 		return err
 	}
 	if special {
+		info, err := os.Stat(place)
+		if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return nil // to open it would wait for a reader, and to close it end the reader
+		}
 		f, err := os.OpenFile(place, os.O_WRONLY, 0)
 		if err != nil {
 			return err

@@ -50,6 +50,12 @@ func runAdapter(mode string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "raw":
 		rawAdapter(1)
+	case "long-name":
+		fmt.Printf(`{"id":1,"result":{"kind":"hello","protocol":1,"provider":"%s","stores":["location"],"layout":"none"}}`+"\n", strings.Repeat("n", 1<<20))
+		select {}
+	case "long-error":
+		fmt.Printf(`{"id":1,"error":{"kind":"internal","message":"%s"}}`+"\n", strings.Repeat("n", 1<<20))
+		select {}
 	case "version-2":
 		rawAdapter(2)
 	case "stubborn":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,6 +123,8 @@ func (c *child) hello(ctx context.Context) (Info, error) {
 			info.Protocol, protocol.Version)
 	case info.Provider == "":
 		return Info{}, wrongShape(protocol.OpHello, errors.New(`the field "provider" is missing`))
+	case tooLong(info):
+		return Info{}, wrongShape(protocol.OpHello, fmt.Errorf("a field is longer than %d bytes, or there are more than %d capabilities", maxInfoBytes, maxInfoList))
 	case !info.Offers(StoreLocation) && !info.Offers(StoreRelocation):
 		return Info{}, wrongShape(protocol.OpHello, errors.New(`the field "stores" names neither "location" nor "relocation"`))
 	case info.Layout != LayoutOfficial && info.Layout != LayoutNone:
@@ -129,6 +132,18 @@ func (c *child) hello(ctx context.Context) (Info, error) {
 	default:
 		return info, nil
 	}
+}
+
+// Bounds of a hello, which every report shows.
+const (
+	maxInfoBytes = 200
+	maxInfoList  = 100
+)
+
+func tooLong(i Info) bool {
+	texts := slices.Concat([]string{i.Provider, i.Language, i.Version, i.Layout}, i.Stores, i.Capabilities)
+	return len(i.Stores) > maxInfoList || len(i.Capabilities) > maxInfoList ||
+		slices.ContainsFunc(texts, func(s string) bool { return len(s) > maxInfoBytes })
 }
 
 // live returns a running child; it starts one if the last has ended.

@@ -82,6 +82,12 @@ func TestStartTrouble(t *testing.T) {
 	}
 	_, err = tryStart(t, "version-2", target.Options{})
 	wantTrouble(t, err, "version 2", "version 1")
+	_, err = tryStart(t, "long-name", target.Options{}.With(nil, 100*time.Millisecond))
+	wantTrouble(t, err, "hello", "longer than 200 bytes")
+	_, err = tryStart(t, "long-error", target.Options{}.With(nil, 100*time.Millisecond))
+	if trouble = wantTrouble(t, err, "hello", "nnn"); len(trouble.What) > 1100 {
+		t.Errorf("the trouble has %d bytes", len(trouble.What))
+	}
 	_, err = tryStart(t, "silent", target.Options{StartTimeout: 500 * time.Millisecond})
 	trouble = wantTrouble(t, err, "did not say hello within 500ms")
 	if log := strings.Join(trouble.Log, "\n"); !strings.Contains(log, "Hello, I am a program.") {

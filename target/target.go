@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/redisenv"
@@ -117,9 +118,15 @@ type TroubleError struct {
 
 func (e *TroubleError) Error() string { return e.What }
 
-// Troublef returns a TroubleError with a formatted message.
+// Troublef returns a TroubleError with a formatted message, which is cut where
+// a target's own text makes it long.
 func Troublef(format string, args ...any) *TroubleError {
-	return &TroubleError{What: fmt.Sprintf(format, args...)}
+	const most = 1000
+	what := fmt.Sprintf(format, args...)
+	if len(what) > most {
+		what = strings.ToValidUTF8(what[:most], "") + "..."
+	}
+	return &TroubleError{What: what}
 }
 
 // Unsupported returns the error of an operation that a target does not offer.

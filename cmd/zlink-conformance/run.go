@@ -50,12 +50,12 @@ for slashes, ? for one, and a suite's name for all its cases.`,
   zlink-conformance run --target 'node adapter.js' --junit out.xml
   zlink-conformance run --run spi/scan --skip '*/huge-*' -- ./my-adapter --fast`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
 			j, err := f.check(cmd, args)
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
-			defer stop()
 			return j.do(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -146,6 +146,9 @@ func (f *runFlags) command(cmd *cobra.Command, args []string) ([]string, error) 
 func (f *runFlags) environments() ([]redisenv.Options, error) {
 	modes := []string{redisenv.ModeAuto, redisenv.ModeDocker, redisenv.ModeLocal}
 	if !slices.Contains(modes, f.redis) && !strings.Contains(f.redis, "://") {
+		if strings.Contains(f.redis, "@") { // a URL with a slip in it, and perhaps with a password
+			return nil, usage("--redis: the value with an @ is no URL: write it as redis://user:password@host:6379/0")
+		}
 		return nil, usage("--redis %q: use auto, docker, local or a URL such as redis://host:6379/0", f.redis)
 	}
 	if f.topology != redisenv.TopologyStandalone && f.topology != redisenv.TopologyCluster {
