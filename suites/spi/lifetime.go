@@ -3,6 +3,7 @@ package spi
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
 	"github.com/zlink-systems/zlink-conformance/redisenv"
@@ -22,6 +23,10 @@ func lifetimeCases() []harness.Case {
 			"L7.dispose", func(t *harness.T) { closeUnused(t, openLocation) }),
 		relocationCase("lifetime/close-unused-relocation", "A store that was never used can be closed.",
 			"R7.shared", func(t *harness.T) { closeUnused(t, openRelocation) }),
+		locationCase("lifetime/connections-released", "Closed Location Stores leave no connections behind that grow with their number.",
+			"L7.release", func(t *harness.T) { connectionsReleased(t, "L7.release", openLocation) }),
+		relocationCase("lifetime/connections-released-relocation", "Closed Relocation Stores leave no connections behind that grow with their number.",
+			"R7.release", func(t *harness.T) { connectionsReleased(t, "R7.release", openRelocation) }),
 		locationCase("lifetime/values-outlive", "Values, versions and expiry outlive the instance that wrote them.",
 			"L3.value-durable L2.observation L7.dispose", valuesOutlive),
 		relocationCase("lifetime/payloads-outlive", "Payloads and their expiry outlive the instance that stored them.",
@@ -88,6 +93,24 @@ func closeUnused(t *harness.T, open func(*harness.T, harness.Store) instance) {
 	kept := open(t, harness.Store{})
 	mustClose(t, open(t, harness.Store{}), "of an unused instance")
 	kept.work("kept")
+}
+
+// connectionsReleased counts at a proxy of its own, where no one else connects.
+// A provider may keep a few connections for all its stores.
+func connectionsReleased(t *harness.T, requirement string, open func(*harness.T, harness.Store) instance) {
+	const stores = 12
+	proxy := t.Proxy(nil)
+	for i := range stores {
+		closed := open(t, harness.Store{Proxy: proxy})
+		closed.work(fmt.Sprint("closed", i))
+		mustClose(t, closed, "of a used instance")
+	}
+	_, total := proxy.Connections()
+	t.Notef("the %d stores made %d connections", stores, total)
+	t.Await(requirement, fmt.Sprintf("the end of the connections of %d closed stores, but for a few,", stores), 5*time.Second, func() bool {
+		left, _ := proxy.Connections()
+		return left < stores
+	})
 }
 
 func valuesOutlive(t *harness.T) {

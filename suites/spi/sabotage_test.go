@@ -238,6 +238,7 @@ var sabotages = []sabotage{
 	}), []string{"expiry/on-time"}, ""},
 	{"closing one closes all", closesAll, []string{"lifetime/shared-locations", "lifetime/shared-relocations", "lifetime/shared-by-both",
 		"lifetime/shared-by-both-reversed", "lifetime/close-twice-location", "lifetime/close-unused", "lifetime/close-unused-relocation"}, ""},
+	{"closing keeps the connections", leaks, []string{"lifetime/connections-released", "lifetime/connections-released-relocation"}, result.Advisory},
 	{"closing twice fails", closesOnce, []string{"lifetime/close-twice-location", "lifetime/close-twice-relocation"}, ""},
 	{"stores know one Redis only", oneRedis, []string{"stores/two-redis"}, ""},
 	{"a script type is public", func(*testing.T) target.Provider {
@@ -461,6 +462,13 @@ func closesAll(*testing.T) target.Provider {
 	return both(
 		func(_ target.StoreConfig, l *brokenLocation) { l.close = closing(l.LocationStore.Close) },
 		func(_ target.StoreConfig, r *broken) { r.close = closing(r.RelocationStore.Close) })
+}
+
+// leaks closes nothing.
+func leaks(*testing.T) target.Provider {
+	nothing := func() error { return nil }
+	return both(func(_ target.StoreConfig, l *brokenLocation) { l.close = nothing },
+		func(_ target.StoreConfig, r *broken) { r.close = nothing })
 }
 
 // closesOnce fails to close what is closed already.
