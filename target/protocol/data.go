@@ -37,6 +37,12 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 		*t = Text(*b.B64)
 		return nil
 	}
+	// Most texts need no decoding: encoding/json has checked that data is a
+	// JSON value already, and thousands of them stand in one batch.
+	if len(data) >= 2 && data[0] == '"' && bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
+		*t = Text(data[1 : len(data)-1])
+		return nil
+	}
 	var s string
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
