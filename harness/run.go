@@ -34,6 +34,7 @@ type Config struct {
 	Strict    bool          // an advisory counts as a failure
 	FailFast  bool          // start no further case after the first failure
 	Large     bool          // run Large cases too
+	Artifacts string        // folder for what T.Artifact keeps; "": keep nothing
 	// Done is called after each case, one call at a time; nil is fine.
 	Done func(result.Case)
 	// Repeat makes the command that repeats a case; nil is fine.

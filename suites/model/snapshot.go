@@ -1,0 +1,104 @@
+package model
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// snapshot is a scan that is open or has ended.
+type snapshot struct {
+	prefix      string
+	byReference bool
+	items       map[spi.Key]record // as of the first page
+	shown       map[spi.Key]bool
+	cursor      *spi.Cursor // of the next page; nil: the scan has ended
+	age         int64       // ms by which the clock was moved on since the first page
+}
+
+// mayBeGone is the age in ms from which a provider may have dropped a snapshot.
+// The contract names no time; all official providers keep one for a minute.
+const mayBeGone = 10_000
+
+// opened judges the first page of a scan.
+func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) error {
+	page, ok := result.(spi.Page)
+	if !ok {
+		return broken("L5.expired", "the first page of a scan answered %s", harness.Describe(result))
+	}
+	snap := &snapshot{prefix: s.prefix, byReference: byReference, items: map[spi.Key]record{}, shown: map[spi.Key]bool{}}
+	for k, r := range w.records {
+		if strings.HasPrefix(string(k), s.prefix) && r.live(page.StoreNow) {
+			snap.items[k] = r
+		}
+	}
+	w.snapshots[s.name] = snap
+	return w.turned(snap, s.limit, page)
+}
+
+// turned judges a page of an open scan.
+func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
+	page, ok := result.(spi.Page)
+	if !ok {
+		snap.cursor = nil
+		if _, expired := result.(spi.Expired); expired && snap.age >= mayBeGone {
+			return nil
+		}
+		return broken("L5.snapshot", "a page of a snapshot that was opened just now answered %s", harness.Describe(result))
+	}
+	if err := w.tick("L3.store-now", page.StoreNow); err != nil {
+		return err
+	}
+	if len(page.Items) > limit {
+		return broken("L5.limit", "a page holds %d items, more than its limit of %d", len(page.Items), limit)
+	}
+	for _, item := range page.Items {
+		if err := w.shown(snap, item); err != nil {
+			return err
+		}
+	}
+	snap.cursor = page.Next
+	if page.Next != nil {
+		if n := len(*page.Next); n == 0 || n > spi.MaxCursorBytes || !utf8.ValidString(string(*page.Next)) {
+			return broken("L5.cursor", "a cursor is not 1 to %d bytes of UTF-8", spi.MaxCursorBytes)
+		}
+		return nil
+	}
+	for key, r := range snap.items {
+		if !snap.shown[key] {
+			return broken(w.requirementOf(key, r), "the scan ended without %q, which the snapshot holds", key)
+		}
+	}
+	return nil
+}
+
+// shown judges one item of a page.
+func (w *world) shown(snap *snapshot, item spi.Item) error {
+	r, ok := snap.items[item.Key]
+	switch {
+	case !strings.HasPrefix(string(item.Key), snap.prefix):
+		return broken("L5.prefix", "the scan shows %q, which does not start with %q", item.Key, snap.prefix)
+	case snap.shown[item.Key]:
+		return broken("L5.complete", "the scan shows %q twice", item.Key)
+	case !ok && w.records[item.Key].version == item.Value.Version:
+		return broken("L5.snapshot", "the scan shows %q, which was put after the first page", item.Key)
+	case !ok:
+		return broken("L5.complete", "the scan shows %q, which the snapshot does not hold", item.Key)
+	}
+	snap.shown[item.Key] = true
+	if w.compare(item.Key, r, item.Value) != nil {
+		return broken(w.requirementOf(item.Key, r), "the scan shows %q with another value, version or expiry than the snapshot holds", item.Key)
+	}
+	return nil
+}
+
+// requirementOf is what a wrong item breaks: the snapshot if the record changed
+// since the first page.
+func (w *world) requirementOf(key spi.Key, r record) string {
+	if now, ok := w.records[key]; !ok || now.version != r.version {
+		return "L5.snapshot"
+	}
+	return "L5.complete"
+}
