@@ -1,0 +1,260 @@
+package resilience
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// clockCases run on a Redis with a clock of its own. A provider that looks at
+// the host's clock is off by hours there, and what expires in hours has
+// expired at once when the clock jumps.
+func clockCases() []harness.Case {
+	var cases []harness.Case
+	for _, skew := range []struct {
+		slug, title string
+		by          time.Duration
+	}{{"ahead", "an hour ahead of the host", time.Hour}, {"behind", "an hour behind the host", -time.Hour}} {
+		cases = append(cases,
+			newCase(&location, "clock/"+skew.slug+"-location", "With the clock of Redis "+skew.title+", store times and expiries of a Location Store are those of Redis.",
+				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
+			newCase(&relocation, "clock/"+skew.slug+"-relocation", "With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }))
+	}
+	return append(cases,
+		newCase(&location, "clock/jump-location", "When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
+			"L3.expiry-clock L3.expired-missing L3.value-durable", jumpLocation),
+		newCase(&location, "clock/jump-back", "When the clock of Redis jumps back, writes still issue new versions and the last one is current.",
+			"L3.version-fresh L3.store-now", jumpBack),
+		newCase(&location, "clock/jump-scan", "A snapshot that meets a jump of the clock shows all that it fixed, or is Expired; a new one shows what lives.",
+			"L5.snapshot L5.expired L3.expiry-clock", jumpScan),
+		newCase(&relocation, "clock/jump-relocation", "When the clock of Redis jumps past an expiry, the payload is Missing to every operation.",
+			"R3.expiry-clock R4.renew R4.put", jumpRelocation),
+		newCase(&relocation, "clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is not disappears after its retention.",
+			"R6.orphan R6.published R4.renew", orphan))
+}
+
+// clockWorld is an instance on a Redis whose clock can be moved.
+type clockWorld struct {
+	t          *harness.T
+	server     *redisenv.Server
+	client     *redis.Client
+	location   *harness.Location
+	relocation *harness.Relocation
+}
+
+func openClock(t *harness.T, k *kind, skew time.Duration) *clockWorld {
+	s := t.Server(redisenv.ServerOptions{Clock: true, InitialSkew: skew})
+	c := &clockWorld{t: t, server: s, client: t.Client(s)}
+	if k == &location {
+		c.location = t.Target().OpenLocation(harness.Store{Server: s})
+	} else {
+		c.relocation = t.Target().OpenRelocation(harness.Store{Server: s})
+	}
+	return c
+}
+
+// set moves the clock to the offset from the host's.
+func (c *clockWorld) set(offset time.Duration) {
+	err := c.server.SetClock(c.t.Context(), offset)
+	var unavailable *redisenv.Unavailable
+	if errors.As(err, &unavailable) {
+		c.t.Skipf("%s", unavailable.Reason)
+	}
+	if err != nil {
+		c.t.Troublef("the clock of the server did not move: %v", err)
+	}
+}
+
+// bracketed checks that the store time that f returns lies between two looks
+// at the clock of Redis.
+func (c *clockWorld) bracketed(requirement, what string, f func() spi.Millis) spi.Millis {
+	before := c.t.NowOf(c.client)
+	now := f()
+	c.t.Between(requirement, "StoreNow of "+what, before-1, now, c.t.NowOf(c.client)+1)
+	return now
+}
+
+func locationTimes(c *clockWorld) {
+	const req = "L3.store-now"
+	l := c.location
+	c.bracketed(req, "Missing", func() spi.Millis { return l.MustMiss("k").StoreNow })
+	for i, retention := range []spi.Millis{30 * 60 * 1000, 2 * hour} { // on either side of the skew
+		key := spi.Key(fmt.Sprint("k", i))
+		applied := c.bracketed(req, "Applied", func() spi.Millis {
+			return l.MustApply(spi.WriteRequest{Mutations: []spi.Mutation{
+				spi.Put{Key: key, Bytes: []byte("v"), Retention: spi.For(float64(retention))}}}).StoreNow
+		})
+		c.bracketed(req, "Found", func() spi.Millis {
+			f := l.MustFind(key)
+			c.t.Checkf(f.Value.ExpiresAt == applied+retention, "L3.expiry-clock", "a retention of %d ms from StoreNow %d expires at %d, expected %d",
+				retention, applied, f.Value.ExpiresAt, applied+retention)
+			return f.StoreNow
+		})
+		c.bracketed(req, "Conflict", func() spi.Millis {
+			return l.MustConflict(put(key, "w", spi.MissingCondition{Key: key})).StoreNow
+		})
+	}
+	c.bracketed(req, "a page", func() spi.Millis {
+		page := l.MustPage(spi.ScanRequest{Prefix: "k", Limit: 10})
+		items := l.MustFinish("k", 10, page)
+		c.t.Checkf(len(items) == 2, "L3.expiry-clock", "a scan shows %d of 2 live records", len(items))
+		return page.StoreNow
+	})
+}
+
+func relocationTimes(c *clockWorld) {
+	const req = "R3.store-now"
+	r := c.relocation
+	expires := func(what string, now, expiresAt, retention spi.Millis) spi.Millis {
+		c.t.Near("R3.expiry-clock", "expiresAt of "+what, now+retention, expiresAt, 1)
+		return now
+	}
+	c.bracketed(req, "Missing", func() spi.Millis { return r.MustMiss("r").StoreNow })
+	c.bracketed(req, "Stored", func() spi.Millis {
+		s := r.MustStore("r", []byte("v"), spi.Retention(hour/2))
+		return expires("Stored", s.StoreNow, s.ExpiresAt, hour/2)
+	})
+	c.bracketed(req, "AlreadyStored", func() spi.Millis {
+		a, _ := r.MustPut("r", []byte("v"), spi.Retention(hour/2)).(spi.AlreadyStored)
+		return a.StoreNow
+	})
+	c.bracketed(req, "Found", func() spi.Millis { return r.MustFind("r").StoreNow })
+	c.bracketed(req, "Renewed", func() spi.Millis {
+		n := r.MustRenew("r", spi.Retention(2*hour))
+		return expires("Renewed", n.StoreNow, n.ExpiresAt, 2*hour)
+	})
+	c.bracketed(req, "Found after Renew", func() spi.Millis {
+		f := r.MustFind("r")
+		c.t.Checkf(f.ExpiresAt > f.StoreNow+2*hour-hour/2, "R3.expiry-clock", "the renewed payload expires at %d, with StoreNow %d", f.ExpiresAt, f.StoreNow)
+		return f.StoreNow
+	})
+}
+
+func jumpLocation(t *harness.T) {
+	c := openClock(t, &location, 0)
+	l := c.location
+	for _, key := range []spi.Key{"read", "missing", "version", "delete", "scan"} {
+		l.MustPut(key, []byte("v"), spi.For(float64(hour)))
+	}
+	durable := l.MustPut("durable", []byte("v"), nil)
+	later := l.MustPut("day", []byte("v"), spi.For(float64(2*day)))
+	version := l.MustFind("version").Value.Version
+	c.set(24 * time.Hour)
+	c.bracketed("L3.store-now", "Missing after the jump", func() spi.Millis { return l.MustMiss("read").StoreNow })
+	l.MustConflict(put("version", "w", spi.VersionCondition{Key: "version", Expected: version}))
+	l.MustApply(put("missing", "w", spi.MissingCondition{Key: "missing"}))
+	l.MustDelete("delete")
+	for key, want := range map[spi.Key]spi.Version{"durable": durable, "day": later} {
+		if got := l.MustFind(key).Value.Version; got != want {
+			t.Failf("L3.value-durable", "the version of %q is %q after the jump, expected %q", key, got, want)
+		}
+	}
+	var seen []spi.Key
+	for _, i := range l.MustScan("", 10) {
+		seen = append(seen, i.Key)
+	}
+	t.Checkf(len(seen) == 3, "L3.expiry-clock", "a scan after the jump shows %q, expected day, durable and missing", seen)
+}
+
+func jumpBack(t *harness.T) {
+	c := openClock(t, &location, 0)
+	l := c.location
+	seen := map[spi.Version]bool{l.MustPut("k", []byte("first"), nil): true}
+	for i, offset := range []time.Duration{-24 * time.Hour, 0, -time.Hour} {
+		c.set(offset)
+		value := []byte(fmt.Sprint("after ", i))
+		now := c.bracketed("L3.store-now", "Applied after the jump", func() spi.Millis {
+			a := l.MustApply(put("k", string(value), nil))
+			for _, p := range a.PutVersions {
+				t.Checkf(!seen[p.Version], "L3.version-fresh", "version %q was issued again after a jump of the clock to %v", p.Version, offset)
+				seen[p.Version] = true
+			}
+			return a.StoreNow
+		})
+		t.EqualBytes("L3.version-fresh", fmt.Sprintf("the value at StoreNow %d after a jump to %v", now, offset), value, l.MustFind("k").Value.Bytes)
+	}
+}
+
+func jumpScan(t *harness.T) {
+	c := openClock(t, &location, 0)
+	l := c.location
+	l.MustPut("p/durable", []byte("v"), nil)
+	l.MustPut("p/hour", []byte("v"), spi.For(float64(hour)))
+	l.MustPut("p/seconds", []byte("v"), spi.For(10_000))
+	page := l.MustPage(spi.ScanRequest{Prefix: "p/", Limit: 1})
+	items := page.Items
+	c.set(30 * time.Second)
+	old := page.Next
+	for gone := false; page.Next != nil && !gone; {
+		old = page.Next
+		r, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: "p/", Cursor: page.Next, Limit: 1})
+		if err != nil {
+			t.Fatalf("L5.expired", "a page after a jump of 30 s failed: %v", err)
+		}
+		if _, gone = r.(spi.Expired); gone {
+			items = nil
+			break
+		}
+		next, _ := r.(spi.Page)
+		page, items = next, append(items, next.Items...)
+	}
+	t.Checkf(items == nil || len(items) == 3, "L5.snapshot", "the snapshot of before the jump shows %d of 3 records", len(items))
+	c.set(24 * time.Hour)
+	if old != nil {
+		_, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: "p/", Cursor: old, Limit: 1})
+		t.Checkf(err == nil, "L5.expired", "a page after a jump of a day failed: %v", err)
+	}
+	c.bracketed("L3.store-now", "a page after the jump", func() spi.Millis {
+		return l.MustPage(spi.ScanRequest{Prefix: "p/", Limit: 10}).StoreNow
+	})
+	fresh := l.MustScan("p/", 10)
+	t.Checkf(len(fresh) == 1 && fresh[0].Key == "p/durable", "L3.expiry-clock", "a new scan after the jump shows %d records, expected the durable one", len(fresh))
+}
+
+func jumpRelocation(t *harness.T) {
+	c := openClock(t, &relocation, 0)
+	r := c.relocation
+	for _, ref := range []spi.Reference{"read", "renew", "put", "delete"} {
+		r.MustStore(ref, []byte("v"), spi.Retention(hour))
+	}
+	r.MustStore("kept", []byte("v"), spi.Retention(2*day))
+	c.set(24 * time.Hour)
+	c.bracketed("R3.store-now", "Missing after the jump", func() spi.Millis { return r.MustMiss("read").StoreNow })
+	renewed, err := r.Renew(t.Context(), "renew", spi.Retention(hour))
+	if _, missing := renewed.(spi.Missing); err != nil || !missing {
+		t.Failf("R4.renew", "Renew of an expired payload answered %s, %v", harness.Describe(renewed), err)
+	}
+	r.MustStore("put", []byte("other bytes"), spi.Retention(hour))
+	r.MustDelete("delete")
+	t.EqualBytes("R3.expiry-clock", "a payload that lives two days, after one", []byte("v"), r.MustFind("kept").Bytes)
+}
+
+// orphan follows the framework's habit: 24 h of retention, renewed when 12 h
+// remain.
+func orphan(t *harness.T) {
+	c := openClock(t, &relocation, 0)
+	r := c.relocation
+	r.MustStore("orphan", []byte("v"), spi.Retention(day))
+	r.MustStore("published", []byte("v"), spi.Retention(day))
+	for i := 1; i <= 4; i++ {
+		c.set(time.Duration(i) * 12 * time.Hour)
+		f := r.MustFind("published")
+		t.Checkf(f.ExpiresAt-f.StoreNow <= 12*hour, "R4.renew", "after 12 hours %d ms remain of 24 hours", f.ExpiresAt-f.StoreNow)
+		n := r.MustRenew("published", spi.Retention(day))
+		t.Near("R4.renew", "the renewed expiry", n.StoreNow+day, n.ExpiresAt, 1)
+		if i == 1 {
+			t.EqualBytes("R6.published", "the payload that nobody renewed, after half its retention", []byte("v"), r.MustFind("orphan").Bytes)
+		} else {
+			r.MustMiss("orphan")
+		}
+	}
+	c.set(73 * time.Hour)
+	r.MustMiss("published")
+}

@@ -1,0 +1,310 @@
+package resilience
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// operation is one of the two contracts' operations, ready to be disturbed.
+type operation struct {
+	slug, title string
+	kind        *kind
+	once        bool // its effect would show if it happened twice
+	prepare     func(w *world, name string) attempt
+}
+
+// attempt is one operation on a name of its own.
+type attempt struct {
+	// do runs the operation on the instance behind the proxy.
+	do func(ctx context.Context) (any, error)
+	// look tells, past the proxy, what is under the name.
+	look func() state
+	// lie says why the answer is not true if this is under the name now; ""
+	// if it is.
+	lie func(answer any, now state) string
+	// again does what a caller does to learn the outcome; nil if there is
+	// nothing to learn.
+	again func(now state)
+}
+
+// state is what is under a key or reference.
+type state struct {
+	exists    bool
+	bytes     string
+	version   spi.Version
+	expiresAt spi.Millis
+}
+
+func (s state) String() string {
+	if !s.exists {
+		return "nothing is there"
+	}
+	return fmt.Sprintf("there is %q version=%q expires=%d", s.bytes, s.version, s.expiresAt)
+}
+
+const (
+	oldBytes = "old bytes"
+	newBytes = "new bytes, more of them"
+)
+
+var operations = []operation{
+	{slug: "location-read", title: "a Read", kind: &location, prepare: locationRead},
+	{slug: "location-put", title: "a Put", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+		w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
+		return locationWrite(w, name, nil)
+	}},
+	{slug: "location-create", title: "a Put if missing", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+		return locationWrite(w, name, spi.MissingCondition{Key: spi.Key(name)})
+	}},
+	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+		v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
+		return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
+	}},
+	{slug: "scan-first", title: "a Scan for the first page", kind: &location, prepare: scanFirst},
+	{slug: "scan-next", title: "a Scan for the next page", kind: &location, prepare: scanNext},
+	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, prepare: relocationPut},
+	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, prepare: relocationRead},
+	{slug: "relocation-renew", title: "a Renew", kind: &relocation, prepare: relocationRenew},
+	{slug: "relocation-delete", title: "a Delete of a payload", kind: &relocation, prepare: relocationDelete},
+}
+
+// operationsOf are the operations on a store of the kind.
+func operationsOf(k *kind) []operation {
+	var of []operation
+	for _, op := range operations {
+		if op.kind == k {
+			of = append(of, op)
+		}
+	}
+	return of
+}
+
+// lookAt reads a name past the proxy.
+func (w *world) lookAt(name string) func() state {
+	return func() state {
+		if w.kind == &location {
+			return stateOf(w.sideLocation.MustRead(spi.Key(name)))
+		}
+		return stateOf(w.sideRelocation.MustRead(spi.Reference(name)))
+	}
+}
+
+func stateOf(answer any) state {
+	switch r := answer.(type) {
+	case spi.Found:
+		return state{true, string(r.Value.Bytes), r.Value.Version, r.Value.ExpiresAt}
+	case spi.BlobFound:
+		return state{exists: true, bytes: string(r.Bytes), expiresAt: r.ExpiresAt}
+	}
+	return state{}
+}
+
+// reads says why the answer of a read is not what is there.
+func reads(answer any, now state) string {
+	if got := stateOf(answer); got != now {
+		return now.String()
+	}
+	return ""
+}
+
+func locationRead(w *world, name string) attempt {
+	w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), spi.For(float64(hour)))
+	return attempt{
+		do:   func(ctx context.Context) (any, error) { return w.location.Read(ctx, spi.Key(name)) },
+		look: w.lookAt(name), lie: reads,
+	}
+}
+
+// locationWrite puts new bytes under a condition that holds.
+func locationWrite(w *world, name string, condition spi.Condition) attempt {
+	key := spi.Key(name)
+	request := put(key, newBytes, condition)
+	return attempt{
+		do:   func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },
+		look: w.lookAt(name),
+		lie: func(answer any, now state) string {
+			switch r := answer.(type) {
+			case spi.Conflict:
+				return "its condition held"
+			case spi.Applied:
+				if len(r.PutVersions) == 1 && r.PutVersions[0] == (spi.PutVersion{Key: key, Version: now.version}) && now.bytes == newBytes {
+					return ""
+				}
+			}
+			return now.String()
+		},
+		again: func(now state) {
+			seen := w.location.MustRead(key)
+			w.t.Checkf(stateOf(seen) == now, w.kind.reconstruct, "the same instance reads %s, but %s", harness.Describe(seen), now)
+			var known spi.Condition = spi.MissingCondition{Key: key}
+			if now.exists {
+				known = spi.VersionCondition{Key: key, Expected: now.version}
+			}
+			r := w.location.MustWrite(put(key, "decided", known))
+			_, applied := r.(spi.Applied)
+			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s", harness.Describe(r))
+		},
+	}
+}
+
+// put is a write of one value, under a condition unless that is nil.
+func put(key spi.Key, value string, condition spi.Condition) spi.WriteRequest {
+	w := spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value)}}}
+	if condition != nil {
+		w.Conditions = []spi.Condition{condition}
+	}
+	return w
+}
+
+// scanned are the records below a name that the scans look for.
+func scanned(w *world, name string) map[spi.Key]state {
+	const records = 3
+	all := map[spi.Key]state{}
+	for i := range records {
+		key := spi.Key(fmt.Sprint(name, "/", i))
+		version := w.sideLocation.MustPut(key, []byte(key), nil)
+		all[key] = state{exists: true, bytes: string(key), version: version}
+	}
+	return all
+}
+
+func scanFirst(w *world, name string) attempt {
+	all := scanned(w, name)
+	return attempt{
+		do: func(ctx context.Context) (any, error) {
+			return w.location.Scan(ctx, spi.ScanRequest{Prefix: name + "/", Limit: 2})
+		},
+		look: func() state { return state{} },
+		lie:  func(answer any, _ state) string { return pageLie(all, nil, answer, 2) },
+	}
+}
+
+func scanNext(w *world, name string) attempt {
+	all := scanned(w, name)
+	var first spi.Page
+	w.t.Await(w.kind.recover, "a first page", recoverLimit, func() bool {
+		r, err := w.location.Scan(w.t.Context(), spi.ScanRequest{Prefix: name + "/", Limit: 1})
+		page, ok := r.(spi.Page)
+		first = page
+		return err == nil && ok
+	})
+	if first.Next == nil {
+		w.t.Fatalf("L5.complete", "a page of %d with limit 1 has no cursor, although %d records match", len(first.Items), len(all))
+	}
+	return attempt{
+		do: func(ctx context.Context) (any, error) {
+			return w.location.Scan(ctx, spi.ScanRequest{Prefix: name + "/", Cursor: first.Next, Limit: 1})
+		},
+		look: func() state { return state{} },
+		lie:  func(answer any, _ state) string { return pageLie(all, first.Items, answer, 1) },
+	}
+}
+
+// pageLie says why an answer can't follow on the items that earlier pages of a
+// snapshot of all records showed.
+func pageLie(all map[spi.Key]state, before []spi.Item, answer any, limit int) string {
+	page, ok := answer.(spi.Page)
+	if !ok {
+		return "the snapshot is there"
+	}
+	seen := map[spi.Key]bool{}
+	for _, i := range before {
+		seen[i.Key] = true
+	}
+	for _, i := range page.Items {
+		if want := all[i.Key]; seen[i.Key] || stateOf(spi.Found{Value: i.Value}) != want {
+			return fmt.Sprintf("of %q %s", i.Key, want)
+		}
+		seen[i.Key] = true
+	}
+	if len(page.Items) > limit || page.Next == nil && len(seen) != len(all) {
+		return fmt.Sprintf("the limit is %d, and the pages so far show %d of %d records", limit, len(seen), len(all))
+	}
+	return ""
+}
+
+func relocationPut(w *world, name string) attempt {
+	ref := spi.Reference(name)
+	return attempt{
+		do: func(ctx context.Context) (any, error) {
+			return w.relocation.Put(ctx, ref, []byte(newBytes), spi.Retention(hour))
+		},
+		look: w.lookAt(name),
+		lie: func(answer any, now state) string {
+			var expiresAt spi.Millis
+			switch r := answer.(type) {
+			case spi.Stored:
+				expiresAt = r.ExpiresAt
+			case spi.AlreadyStored:
+				expiresAt = r.ExpiresAt
+			default:
+				return "the reference was free"
+			}
+			return blobLie(now, newBytes, expiresAt)
+		},
+		again: func(now state) {
+			r := w.relocation.MustPut(ref, []byte(newBytes), spi.Retention(hour))
+			_, already := r.(spi.AlreadyStored)
+			_, stored := r.(spi.Stored)
+			w.t.Checkf(already && now.exists || stored && !now.exists, w.kind.reconstruct,
+				"Put again with the same bytes answered %s, but before it %s", harness.Describe(r), now)
+			w.t.EqualBytes(w.kind.reconstruct, "the payload after Put again", []byte(newBytes), w.relocation.MustFind(ref).Bytes)
+		},
+	}
+}
+
+// blobLie says why a payload is not there with these bytes and this expiry.
+func blobLie(now state, bytes string, expiresAt spi.Millis) string {
+	if d := now.expiresAt - expiresAt; now.bytes != bytes || d < -1 || d > 1 {
+		return now.String()
+	}
+	return ""
+}
+
+func relocationRead(w *world, name string) attempt {
+	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
+	return attempt{
+		do:   func(ctx context.Context) (any, error) { return w.relocation.Read(ctx, spi.Reference(name)) },
+		look: w.lookAt(name),
+		lie: func(answer any, now state) string {
+			got := stateOf(answer)
+			return blobLie(now, got.bytes, got.expiresAt)
+		},
+	}
+}
+
+func relocationRenew(w *world, name string) attempt {
+	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
+	return attempt{
+		do: func(ctx context.Context) (any, error) {
+			return w.relocation.Renew(ctx, spi.Reference(name), spi.Retention(day))
+		},
+		look: w.lookAt(name),
+		lie: func(answer any, now state) string {
+			r, ok := answer.(spi.Renewed)
+			if !ok {
+				return now.String()
+			}
+			return blobLie(now, oldBytes, r.ExpiresAt)
+		},
+	}
+}
+
+func relocationDelete(w *world, name string) attempt {
+	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
+	return attempt{
+		do: func(ctx context.Context) (any, error) {
+			return "deleted", w.relocation.Delete(ctx, spi.Reference(name))
+		},
+		look: w.lookAt(name),
+		lie: func(_ any, now state) string {
+			if now.exists {
+				return now.String()
+			}
+			return ""
+		},
+	}
+}

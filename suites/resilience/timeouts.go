@@ -1,0 +1,121 @@
+package resilience
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// timeoutCases: what the operation timeout bounds, and a write that lands
+// after it (R5.timeout, L6.timeout).
+func timeoutCases() []harness.Case {
+	cases := eachKind("timeout/connect-and-command",
+		"The operation timeout of a %s bounds connecting and the command together: 3/4 of it for each is too much.",
+		func(k *kind) string { return k.timeout + " " + k.class }, func(t *harness.T, k *kind) {
+			t.Concurrently(2, func(i int) { slowInTwoPhases(t, k, i == 0) })
+		})
+	cases = append(cases, eachKind("timeout/lands-late",
+		"An operation of a %s times out before the reply to its first command comes; what it did shows when it is asked for.",
+		func(k *kind) string { return k.unknown + " " + k.timeout + " " + k.reconstruct }, landsLate)...)
+	return append(cases,
+		newCase(&relocation, "timeout/late-put", "A Put of a payload that reaches Redis after its timeout shows as AlreadyStored when it is tried again.",
+			"R5.timeout R5.reconcile", latePut))
+}
+
+// slowInTwoPhases delays connecting and each command by 3/4 of the timeout:
+// only a provider that starts the clock anew in between can succeed. Whether
+// it did is judged by the outcome, not by a stopwatch.
+func slowInTwoPhases(t *harness.T, k *kind, first bool) {
+	const timeout = 600 * time.Millisecond
+	w := open(t, k, timeout)
+	what := "the first operation of a " + k.title
+	if _, total := w.proxy.Connections(); !first || total > 0 {
+		// With a connection of before, or one that was made on opening, the next
+		// operation has to connect again.
+		what = "an operation of a " + k.title + " that lost its connection before"
+		w.warm()
+		first = false
+		w.proxy.CutAll()
+	}
+	w.proxy.Arm(redisenv.Connecting(), redisenv.Delay(timeout*3/4))
+	w.proxy.Arm(redisenv.Match{}, redisenv.Delay(timeout*3/4))
+	what = fmt.Sprintf("%s, with connecting and every command delayed by 3/4 of the operation timeout,", what)
+	var err error
+	w.bounded(k.timeout, what, timeout+endLimit, func() { err = w.ping() })
+	switch {
+	case err == nil:
+		t.Failf(k.timeout, "%s succeeded", what)
+	case t.ErrorKind(k.class, what, err, spi.KindTimeout, spi.KindStoreFailure) && first:
+		// After a lost connection the loss itself may be what is reported.
+		t.Checkf(spi.KindOf(err) == spi.KindTimeout, k.timeout, "%s ended with %v, expected an error of kind timeout", what, err)
+	}
+}
+
+// landsLate keeps all replies back until the operation has ended.
+func landsLate(t *harness.T, k *kind) {
+	ops := operationsOf(k)
+	t.Concurrently(len(ops), func(i int) {
+		w, op := open(t, k, failingTimeout), ops[i]
+		what := fmt.Sprintf("%s of which the reply comes after its timeout", op.title)
+		w.warm()
+		a := op.prepare(w, w.name(op))
+		before := a.look()
+		late := w.proxy.Arm(redisenv.Match{}, redisenv.HoldReply())
+		var o outcome
+		w.bounded(k.timeout, what, failingTimeout+endLimit, func() { o = a.run(t.Context()) })
+		landed := a.look()
+		late.Release()
+		w.failed(what, a, o)
+		w.heal()
+		after := a.look()
+		if op.once && landed != before {
+			t.Checkf(after == landed, k.unknown, "%s was applied twice: after the timeout %s, and in the end %s", what, landed, after)
+		}
+		w.works("after a reply that came too late")
+		if a.again != nil {
+			w.settled(func() { a.again(after) })
+		}
+	})
+}
+
+// settled runs f on an instance of the same world whose timeout is the
+// provider's own: what it checks is an outcome and not how fast it comes.
+func (w *world) settled(f func()) {
+	faulty := harness.Store{Proxy: w.proxy}
+	if w.kind == &location {
+		w.location = w.t.Target().OpenLocation(faulty)
+	} else {
+		w.relocation = w.t.Target().OpenRelocation(faulty)
+	}
+	f()
+}
+
+// latePut holds the commands of a Put until it has timed out and lets them go
+// then. Whether they still take effect before the Put that follows is open.
+func latePut(t *harness.T) {
+	w := open(t, &relocation, failingTimeout)
+	const what = "a Put of a payload that is held up on its way"
+	w.warm()
+	held := w.proxy.Arm(redisenv.Match{}, redisenv.Hold())
+	var err error
+	w.bounded("R5.timeout", what, failingTimeout+endLimit, func() {
+		_, err = w.relocation.Put(t.Context(), "late", []byte(newBytes), spi.Retention(hour))
+	})
+	t.ErrorKind("R5.timeout", what, err, spi.KindTimeout)
+	held.Release()
+	w.heal()
+	w.works("after a Put that timed out")
+	w.settled(func() {
+		r := w.relocation.MustPut("late", []byte(newBytes), spi.Retention(hour))
+		if _, conflict := r.(spi.Conflict); conflict {
+			t.Failf("R5.timeout", "Put again with the same bytes answered %s", harness.Describe(r))
+		}
+		r = w.relocation.MustPut("late", []byte(newBytes), spi.Retention(hour))
+		_, already := r.(spi.AlreadyStored)
+		t.Checkf(already, "R5.timeout", "the third Put of the same bytes answered %s", harness.Describe(r))
+		t.EqualBytes("R5.reconcile", "the payload", []byte(newBytes), w.relocation.MustFind("late").Bytes)
+	})
+}

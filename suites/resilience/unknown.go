@@ -1,0 +1,74 @@
+package resilience
+
+import (
+	"fmt"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+)
+
+// loss is a way to lose the answer to a command.
+type loss struct {
+	slug, title string
+	action      func() redisenv.Action
+}
+
+var losses = []loss{
+	{"cut-before", "lost its connection before %s", redisenv.Cut},
+	{"reply-dropped", "lost the reply to %s", redisenv.DropReply},
+	{"cut-in-reply", "got a part of the reply to %s", func() redisenv.Action { return redisenv.CutInReply(3) }},
+}
+
+// unknownCases: loss x operation. The operation fails, or answers something
+// that is true although a reply was lost, such as a read that was asked again;
+// a write takes effect once at most.
+func unknownCases() []harness.Case {
+	var cases []harness.Case
+	for _, l := range losses {
+		for _, op := range operations {
+			title := fmt.Sprintf("%s that %s fails or tells the truth, and what happened can be found out.", upper(op.title), fmt.Sprintf(l.title, "a command"))
+			cases = append(cases, newCase(op.kind, "unknown/"+l.slug+"-"+op.slug, title,
+				fmt.Sprintf("%s %s %s", op.kind.unknown, op.kind.reconstruct, op.kind.recover), func(t *harness.T) {
+					w := open(t, op.kind, 0)
+					for _, n := range each(w.commands(op)) {
+						lose(w, l, op, n)
+					}
+				}))
+		}
+	}
+	return cases
+}
+
+// lose runs the operation and loses the answer to its n-th command. Whatever
+// the client sends afterwards is held until it is known what the n-th command
+// did, so that a second effect can be told from the first.
+func lose(w *world, l loss, op operation, n int) {
+	mishap := fmt.Sprintf(l.title, fmt.Sprint("command ", n))
+	what := op.title + " that " + mishap
+	a := op.prepare(w, w.name(op))
+	before := a.look()
+	fault := w.proxy.Arm(redisenv.Match{}.Number(n), l.action())
+	next := w.proxy.Arm(redisenv.Match{}.Number(n+1), redisenv.Hold())
+	var o outcome
+	var landed state
+	meanwhile(w.t, func() { o = a.run(w.t.Context()) }, func(ended <-chan struct{}) {
+		defer next.Release()
+		select {
+		case <-fault.Fired():
+		case <-ended:
+		}
+		landed = a.look()
+	})
+	w.disarm()
+	w.failed(what, a, o)
+	after := a.look()
+	if op.once && landed != before {
+		w.t.Checkf(after == landed, w.kind.unknown, "%s was applied twice: after the lost reply %s, and in the end %s", what, landed, after)
+	}
+	w.works("after it " + mishap)
+	if a.again != nil {
+		a.again(after)
+	}
+}
+
+func upper(s string) string { return string(s[0]-'a'+'A') + s[1:] }
