@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/suites/counter"
 	"github.com/zlink-systems/zlink-conformance/suites/interop"
+	"github.com/zlink-systems/zlink-conformance/suites/payload"
 	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
 	"github.com/zlink-systems/zlink-conformance/suites/spi"
 )
@@ -16,5 +18,7 @@ func All() []harness.Case {
 		spi.Cases(),
 		redislayout.Cases(),
 		interop.Cases(),
+		counter.Cases(),
+		payload.Cases(),
 	)
 }
