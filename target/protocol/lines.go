@@ -32,7 +32,7 @@ func (l *Lines) Next() (line []byte, length int64, err error) {
 		part, err := l.r.ReadSlice('\n')
 		length += int64(len(part))
 		if room := l.max + len("\r\n") - len(l.buf); room > 0 {
-			l.buf = append(l.buf, part[:min(room, len(part))]...)
+			l.keep(part[:min(room, len(part))])
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
@@ -49,4 +49,15 @@ func (l *Lines) Next() (line []byte, length int64, err error) {
 		}
 		return line[:min(len(line), l.max)], length, nil
 	}
+}
+
+// keep appends to the line. The buffer doubles up to the bound: the smaller
+// steps of append would leave several times the bound behind.
+func (l *Lines) keep(part []byte) {
+	if need := len(l.buf) + len(part); need > cap(l.buf) {
+		grown := make([]byte, len(l.buf), min(max(2*cap(l.buf), need), max(l.max+len("\r\n"), need)))
+		copy(grown, l.buf)
+		l.buf = grown
+	}
+	l.buf = append(l.buf, part...)
 }
