@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -25,6 +26,10 @@ func (b blob) live(now spi.Millis) (bool, error) {
 		return false, nil
 	}
 	return false, errUnclear
+}
+
+func (b blob) wasRejected(payload []byte) bool {
+	return slices.ContainsFunc(b.rejected, func(r []byte) bool { return bytes.Equal(r, payload) })
 }
 
 // until sets the expiry that an answer gave.
@@ -76,6 +81,8 @@ func (w *world) stored(ref spi.Reference, payload []byte, retention spi.Retentio
 			return err
 		case !live:
 			return broken("R4.put", "Put answered AlreadyStored although %q is free", ref)
+		case !bytes.Equal(b.bytes, payload) && b.wasRejected(payload):
+			return broken("R4.put-keeps", "Put answered AlreadyStored for bytes with which an earlier Put of %q conflicted", ref)
 		case !bytes.Equal(b.bytes, payload):
 			return broken("R4.put-compare", "Put answered AlreadyStored although %q holds other bytes", ref)
 		case a.ExpiresAt < b.low:
@@ -95,6 +102,8 @@ func (w *world) stored(ref spi.Reference, payload []byte, retention spi.Retentio
 			return err
 		case !live:
 			return broken("R4.put", "Put answered Conflict although %q is free", ref)
+		case bytes.Equal(b.bytes, payload) && len(b.rejected) > 0:
+			return broken("R4.put-keeps", "%q no longer holds its bytes after a Put that conflicted", ref)
 		case bytes.Equal(b.bytes, payload):
 			return broken("R4.put", "Put answered Conflict although %q holds the same bytes", ref)
 		}
@@ -144,19 +153,15 @@ func (w *world) sawBlob(ref spi.Reference, result spi.BlobReadResult) error {
 			return broken("R4.delete", "%q was found although it was deleted", ref)
 		case !live:
 			return broken("R4.read", "%q was found at %d although it is absent or has expired", ref, a.StoreNow)
+		case !bytes.Equal(b.bytes, a.Bytes) && b.wasRejected(a.Bytes):
+			return broken("R4.put-keeps", "%q holds the payload of a Put that conflicted", ref)
 		case !bytes.Equal(b.bytes, a.Bytes):
-			for _, r := range b.rejected {
-				if bytes.Equal(r, a.Bytes) {
-					return broken("R4.put-keeps", "%q holds the payload of a Put that conflicted", ref)
-				}
-			}
 			return broken("R3.payload-bytes", "%q holds %d bytes that are not the %d bytes stored", ref, len(a.Bytes), len(b.bytes))
 		case a.ExpiresAt < b.low && len(b.rejected) > 0:
 			return broken("R4.put-keeps", "%q expires at %d, earlier than before a Put that conflicted", ref, a.ExpiresAt)
 		case a.ExpiresAt < b.low || a.ExpiresAt > b.high:
 			return broken("R4.read", "%q expires at %d, not at %d", ref, a.ExpiresAt, b.low+slack)
 		}
-		b.rejected = nil
 		w.blobs[ref] = b.until(a.ExpiresAt)
 		return nil
 	}

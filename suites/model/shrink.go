@@ -97,6 +97,9 @@ func simplified(l line) []line {
 		if s.prefix != "" {
 			add(scanStep{s.name, "", s.limit})
 		}
+		if s.limit > 1 {
+			add(scanStep{s.name, s.prefix, 1})
+		}
 	case blobPutStep:
 		for _, v := range s.value.simplified() {
 			add(blobPutStep{s.ref, v, s.retention})

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 type snapshot struct {
 	prefix      string
 	byReference bool
+	began       int                // w.changes at the first page
 	items       map[spi.Key]record // as of the first page
 	shown       map[spi.Key]bool
 	cursor      *spi.Cursor // of the next page; nil: the scan has ended
@@ -28,7 +30,7 @@ func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) erro
 	if !ok {
 		return broken("L5.expired", "the first page of a scan answered %s", harness.Describe(result))
 	}
-	snap := &snapshot{prefix: s.prefix, byReference: byReference, items: map[spi.Key]record{}, shown: map[spi.Key]bool{}}
+	snap := &snapshot{prefix: s.prefix, byReference: byReference, began: w.changes, items: map[spi.Key]record{}, shown: map[spi.Key]bool{}}
 	for k, r := range w.records {
 		if strings.HasPrefix(string(k), s.prefix) && r.live(page.StoreNow) {
 			snap.items[k] = r
@@ -66,9 +68,12 @@ func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
 		}
 		return nil
 	}
-	for key, r := range snap.items {
+	for key := range snap.items {
 		if !snap.shown[key] {
-			return broken(w.requirementOf(key, r), "the scan ended without %q, which the snapshot holds", key)
+			if w.wasRejected(key, nil) {
+				return broken("L4.all-or-nothing", "the scan ended without %q, which only a batch that conflicted deleted", key)
+			}
+			return broken(w.requirementOf(snap, key), "the scan ended without %q, which the snapshot holds", key)
 		}
 	}
 	return nil
@@ -82,22 +87,26 @@ func (w *world) shown(snap *snapshot, item spi.Item) error {
 		return broken("L5.prefix", "the scan shows %q, which does not start with %q", item.Key, snap.prefix)
 	case snap.shown[item.Key]:
 		return broken("L5.complete", "the scan shows %q twice", item.Key)
-	case !ok && w.records[item.Key].version == item.Value.Version:
-		return broken("L5.snapshot", "the scan shows %q, which was put after the first page", item.Key)
+	case !ok && w.wasRejected(item.Key, &item.Value):
+		return broken("L4.all-or-nothing", "the scan shows %q as a batch that conflicted would have put it", item.Key)
 	case !ok:
-		return broken("L5.complete", "the scan shows %q, which the snapshot does not hold", item.Key)
+		return broken(w.requirementOf(snap, item.Key), "the scan shows %q, which the snapshot does not hold", item.Key)
 	}
 	snap.shown[item.Key] = true
-	if w.compare(item.Key, r, item.Value) != nil {
-		return broken(w.requirementOf(item.Key, r), "the scan shows %q with another value, version or expiry than the snapshot holds", item.Key)
+	var b *breach
+	if errors.As(w.compare(item.Key, r, item.Value), &b) {
+		if b.requirement == "L4.all-or-nothing" {
+			return b
+		}
+		return broken(w.requirementOf(snap, item.Key), "the scan shows %q with another value, version or expiry than the snapshot holds", item.Key)
 	}
 	return nil
 }
 
 // requirementOf is what a wrong item breaks: the snapshot if the record changed
 // since the first page.
-func (w *world) requirementOf(key spi.Key, r record) string {
-	if now, ok := w.records[key]; !ok || now.version != r.version {
+func (w *world) requirementOf(snap *snapshot, key spi.Key) string {
+	if w.changed[key] > snap.began {
 		return "L5.snapshot"
 	}
 	return "L5.complete"

@@ -20,6 +20,8 @@ type world struct {
 	issued    map[spi.Key][]spi.Version
 	rejected  map[spi.Key][]spi.Mutation // by Conflict, since the key last changed
 	deleted   map[spi.Key]bool
+	changes   int             // mutations that were applied
+	changed   map[spi.Key]int // changes at the key's last one
 	snapshots map[string]*snapshot
 
 	blobs        map[spi.Reference]blob
@@ -38,7 +40,7 @@ func (r record) live(now spi.Millis) bool { return r.expires == spi.NoExpiry || 
 func newWorld(now spi.Millis) *world {
 	return &world{
 		now: now, records: map[spi.Key]record{}, issued: map[spi.Key][]spi.Version{}, rejected: map[spi.Key][]spi.Mutation{},
-		deleted: map[spi.Key]bool{}, snapshots: map[string]*snapshot{},
+		deleted: map[spi.Key]bool{}, changed: map[spi.Key]int{}, snapshots: map[string]*snapshot{},
 		blobs: map[spi.Reference]blob{}, deletedBlobs: map[spi.Reference]bool{},
 	}
 }
@@ -167,6 +169,8 @@ func (w *world) apply(r spi.WriteRequest, a spi.Applied) error {
 	for _, m := range r.Mutations {
 		key := m.MutationKey()
 		delete(w.rejected, key)
+		w.changes++
+		w.changed[key] = w.changes
 		p, put := m.(spi.Put)
 		if !put {
 			delete(w.records, key)

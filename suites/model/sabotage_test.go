@@ -1,0 +1,257 @@
+package model_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/reference"
+	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/model"
+	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// planted are providers that are wrong in one way, the case that must notice
+// it, the requirements of which it must cite one (which one depends on the
+// operation that notices it first), and the greatest number of operations
+// to which it must shrink (0: the case does not shrink).
+var planted = []struct {
+	name             string
+	target           func(*testing.T) target.Target
+	id, requirements string
+	shrunk           int
+}{
+	{"a stale version is accepted", script("location_write", "current.version == expected", "tonumber(current.version) >= (tonumber(expected) or math.huge)"),
+		"sequences/location", "L4.version", 6},
+	{"a version counts although the record is deleted", script("location_write", "holds = exists and current.version == expected",
+		"holds = current and (exists and current.version == expected or not exists and tonumber(expected) and tonumber(expected) < tonumber(current.version))"),
+		"sequences/location", "L4.version", 6},
+	{"deleting what is absent conflicts", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			for _, m := range w.Mutations {
+				if d, ok := m.(spi.Delete); ok {
+					if r, err := l.LocationStore.Read(ctx, d.Key); err == nil {
+						if missing, ok := r.(spi.Missing); ok {
+							return spi.Conflict(missing), nil
+						}
+					}
+				}
+			}
+			return l.LocationStore.Write(ctx, w)
+		}
+	}), "sequences/location", "L4.delete L4.missing L4.version", 4},
+	{"a scan shows later puts", script("location_scan", "'ZREVRANGEBYSCORE', record, boundary,", "'ZREVRANGEBYSCORE', record, '+inf',"),
+		"sequences/snapshots", "L5.snapshot", 6},
+	{"the history under a snapshot is trimmed", script("location_write", "local low, high = boundaries()", "local low, high"),
+		"sequences/snapshots", "L5.snapshot", 6},
+	{"equal tombstones move the older one", script("location_write", "{key, value, version, expires", "{key, value, put and version or '0', expires"),
+		"sequences/snapshots", "L5.snapshot", 8},
+	{"a conflicting batch leaves its last mutation", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			r, err := l.LocationStore.Write(ctx, w)
+			if _, conflict := r.(spi.Conflict); conflict && len(w.Mutations) > 0 {
+				_, err = l.LocationStore.Write(ctx, spi.WriteRequest{Mutations: w.Mutations[len(w.Mutations)-1:]})
+			}
+			return r, err
+		}
+	}), "sequences/location", "L4.all-or-nothing L4.missing L4.version L5.complete", 6},
+	{"the last page drops an item", location(func(l *faulty) {
+		l.scan = func(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, error) {
+			res, err := l.LocationStore.Scan(ctx, r)
+			if p, ok := res.(spi.Page); ok && r.Cursor != nil && p.Next == nil && len(p.Items) > 1 {
+				p.Items = p.Items[:len(p.Items)-1]
+				return p, err
+			}
+			return res, err
+		}
+	}), "sequences/snapshots", "L5.complete L5.snapshot", 6},
+	{"versions of a key start again", edited("location_write",
+		"local version = text(score)", "local version = text(score) local given = 'v' .. call('ZCARD', record)",
+		"reply[#reply + 1] = version", "reply[#reply + 1] = given",
+		"{key, value, version, expires", "{key, value, given, expires"),
+		"sequences/location", "L3.version-fresh", 5},
+	{"renew answers missing", relocation(func(r *faultyBlobs) {
+		r.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (spi.BlobRenewResult, error) {
+			res, err := r.RelocationStore.Renew(ctx, ref, ms)
+			if a, ok := res.(spi.Renewed); ok {
+				return spi.Missing{StoreNow: a.StoreNow}, err
+			}
+			return res, err
+		}
+	}), "sequences/relocation", "R4.renew", 4},
+	{"a repeated put of a prefix is taken as the same", script("relocation_put", "call('STRLEN', key) == #payload and call('GET', key) == payload",
+		"string.sub(call('GET', key), 1, #payload) == payload"), "sequences/relocation", "R4.put-compare", 4},
+	{"a conflicting put replaces the payload", script("relocation_put", "return {'conflict', text(now)}", "call('SET', key, payload, 'KEEPTTL') return {'conflict', text(now)}"),
+		"sequences/relocation", "R4.put-keeps", 5},
+	{"a repeated put shortens the retention", script("relocation_put", "return {'alreadyStored', text(now), text(expires)}",
+		"expires = now + tonumber(ARGV[2]) call('PEXPIREAT', key, text(expires)) return {'alreadyStored', text(now), text(expires)}"),
+		"sequences/relocation", "R4.put-keeps", 4},
+	{"a scan shows what has expired", script("location_scan", "live(member, began)", "not member.tombstone"), "sequences/clock", "L5.complete", 5},
+	{"an expired record cannot be claimed", script("location_write", "holds = not exists", "holds = not current or current.tombstone"),
+		"sequences/clock", "L4.missing", 5},
+	{"only the own records are scanned", func(t *testing.T) target.Target {
+		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'index'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'index'", New: "'own'"})
+	}, "sequences/shared-prefix", "L9.interop-scan", 4},
+	{"snapshots of others are not looked at", func(t *testing.T) target.Target {
+		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'snapshot-boundary'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'snapshot-boundary'", New: "'own'"})
+	}, "sequences/shared-prefix", "L9.interop-snapshot", 6},
+}
+
+func TestFindsPlantedBugs(t *testing.T) {
+	env := suitetest.Env(t)
+	cases := model.Cases(model.Options{Operations: 20_000})
+	for _, p := range planted {
+		t.Run(p.name, func(t *testing.T) {
+			var chosen []harness.Case
+			for _, c := range cases {
+				if c.ID == "model/"+p.id {
+					chosen = append(chosen, c)
+				}
+			}
+			if len(chosen) != 1 {
+				t.Fatalf("%d cases are model/%s", len(chosen), p.id)
+			}
+			c := suitetest.Run(t, env, p.target(t), chosen).Cases[0]
+			if c.Verdict == result.Skipped {
+				t.Skip(c.Reason)
+			}
+			if c.Verdict != result.Fail || !slices.Contains(strings.Fields(p.requirements), c.Findings[0].Requirement) {
+				t.Fatalf("%s %s, want a breach of %s\n%s", c.Verdict, c.Reason, p.requirements, suitetest.Show(c))
+			}
+			if p.shrunk == 0 {
+				return
+			}
+			text := replayable(t, c)
+			script, err := model.ParseScript(text)
+			if err != nil {
+				t.Fatalf("the note is no script: %v\n%s", err, text)
+			}
+			t.Logf("%d operations:\n%s", len(script), text)
+			if len(script) > p.shrunk {
+				t.Errorf("shrunk to %d operations, want at most %d", len(script), p.shrunk)
+			}
+			replay(t, env, p.target(t), script, c.Findings[0].Requirement)
+		})
+	}
+}
+
+// replayable is the script in the case's notes, as a reader would copy it.
+func replayable(t *testing.T, c result.Case) string {
+	t.Helper()
+	for _, note := range c.Evidence.Notes {
+		if _, script, ok := strings.Cut(note, "--replay FILE\n"); ok {
+			return script
+		}
+	}
+	t.Fatalf("no note holds a script: %q", c.Evidence.Notes)
+	return ""
+}
+
+func replay(t *testing.T, env *redisenv.Env, broken target.Target, script model.Script, requirement string) {
+	t.Helper()
+	c := suitetest.Run(t, env, broken, []harness.Case{model.Replay(script)}).Cases[0]
+	if c.Verdict != result.Fail || c.Findings[0].Requirement != requirement {
+		t.Errorf("replayed: %s %s, want a breach of %s\n%s", c.Verdict, c.Reason, requirement, suitetest.Show(c))
+	}
+	suitetest.Passes(t, env, target.InProcess(target.Reference()), []harness.Case{model.Replay(script)})
+}
+
+// script is the reference with a part of one script replaced, which must be
+// there once.
+func script(name, old, new string) func(*testing.T) target.Target { return edited(name, old, new) }
+
+// edited is script for several parts, each followed by its replacement.
+func edited(name string, pairs ...string) func(*testing.T) target.Target {
+	return func(t *testing.T) target.Target {
+		rewrite := func(script, source string) string {
+			for i := 0; script == name && i < len(pairs); i += 2 {
+				if strings.Count(source, pairs[i]) != 1 {
+					t.Errorf("the script %s holds %q %d times, want once", name, pairs[i], strings.Count(source, pairs[i]))
+				}
+				source = strings.Replace(source, pairs[i], pairs[i+1], 1)
+			}
+			return source
+		}
+		p := target.Reference()
+		p.OpenLocation = func(_ context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+			o, err := target.ReferenceOptions(c)
+			if err != nil {
+				return nil, err
+			}
+			o.Rewrite = rewrite
+			return reference.OpenLocation(o)
+		}
+		p.OpenRelocation = func(_ context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+			o, err := target.ReferenceOptions(c)
+			if err != nil {
+				return nil, err
+			}
+			o.Rewrite = rewrite
+			return reference.OpenRelocation(o)
+		}
+		return target.InProcess(p)
+	}
+}
+
+// faulty is a Location Store of which operations are replaced.
+type faulty struct {
+	spi.LocationStore
+	write func(context.Context, spi.WriteRequest) (spi.WriteResult, error)
+	scan  func(context.Context, spi.ScanRequest) (spi.ScanResult, error)
+}
+
+func (f *faulty) Write(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+	return f.write(ctx, w)
+}
+func (f *faulty) Scan(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, error) {
+	return f.scan(ctx, r)
+}
+
+func location(change func(*faulty)) func(*testing.T) target.Target {
+	return func(*testing.T) target.Target {
+		p := target.Reference()
+		open := p.OpenLocation
+		p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+			s, err := open(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			f := &faulty{s, s.Write, s.Scan}
+			change(f)
+			return f, nil
+		}
+		return target.InProcess(p)
+	}
+}
+
+// faultyBlobs is faulty for a Relocation Store.
+type faultyBlobs struct {
+	spi.RelocationStore
+	renew func(context.Context, spi.Reference, spi.Retention) (spi.BlobRenewResult, error)
+}
+
+func (f *faultyBlobs) Renew(ctx context.Context, ref spi.Reference, ms spi.Retention) (spi.BlobRenewResult, error) {
+	return f.renew(ctx, ref, ms)
+}
+
+func relocation(change func(*faultyBlobs)) func(*testing.T) target.Target {
+	return func(*testing.T) target.Target {
+		p := target.Reference()
+		open := p.OpenRelocation
+		p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+			s, err := open(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			f := &faultyBlobs{s, s.Renew}
+			change(f)
+			return f, nil
+		}
+		return target.InProcess(p)
+	}
+}
