@@ -32,6 +32,7 @@ type Proxy struct {
 	upstream *Server
 	info     ConnInfo
 	wg       sync.WaitGroup
+	held     []net.Conn // the two ends of a connection that keeps the port
 
 	mu       sync.Mutex
 	listener net.Listener // nil while refusing
@@ -50,10 +51,15 @@ func NewProxy(ctx context.Context, upstream *Server) (*Proxy, error) {
 	}
 	p := &Proxy{upstream: upstream, info: upstream.ConnInfo(), conns: map[*proxyConn]struct{}{}}
 	p.info.Host, p.info.Port, p.info.Socket = "127.0.0.1", 0, ""
-	if err := p.listen(); err != nil {
+	l, err := net.Listen("tcp", p.Addr())
+	if err != nil {
 		return nil, err
 	}
-	p.info.Port = p.listener.Addr().(*net.TCPAddr).Port
+	if p.held, err = holdPort(l); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	p.accept(l)
+	p.info.Port = l.Addr().(*net.TCPAddr).Port
 	p.info.URL = p.info.url()
 	context.AfterFunc(ctx, func() { p.Close() })
 	return p, nil
@@ -72,12 +78,32 @@ func (p *Proxy) Options() *redis.Options {
 	return o
 }
 
-// listen opens the proxy's port and serves it; p.mu is held or p not yet shared.
+// holdPort connects to a listener that nobody else knows yet. While both ends are open the system gives the port to
+// nobody else, also when nothing listens on it: a port that a proxy refuses on must still be its own afterwards.
+func holdPort(l net.Listener) ([]net.Conn, error) {
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	far, err := l.Accept()
+	if err != nil {
+		return nil, errors.Join(err, near.Close())
+	}
+	return []net.Conn{near, far}, nil
+}
+
+// listen opens the proxy's port again; p.mu is held.
 func (p *Proxy) listen() error {
 	l, err := net.Listen("tcp", p.Addr())
 	if err != nil {
 		return err
 	}
+	p.accept(l)
+	return nil
+}
+
+// accept serves a listener; p.mu is held or p not yet shared.
+func (p *Proxy) accept(l net.Listener) {
 	p.listener = l
 	p.wg.Go(func() {
 		for {
@@ -88,7 +114,6 @@ func (p *Proxy) listen() error {
 			p.serve(c.(*net.TCPConn))
 		}
 	})
-	return nil
 }
 
 // Arm adds a fault. It acts on open and on new connections until [Proxy.Reset].
@@ -152,6 +177,9 @@ func (p *Proxy) Close() error {
 	err := p.Reset()
 	p.CutAll()
 	p.wg.Wait()
+	for _, c := range p.held {
+		c.Close()
+	}
 	return err
 }
 

@@ -349,6 +349,22 @@ func TestProxyHold(t *testing.T) {
 	})
 }
 
+func TestProxyKeepsItsPort(t *testing.T) {
+	r := newRig(t, startTestEnv(t).Main())
+	r.p.Refuse()
+	r.p.CutAll()
+	local, err := net.ResolveTCPAddr("tcp", r.p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As the system does for a client that names no port, only with this one.
+	thief := net.Dialer{LocalAddr: local}
+	if c, err := thief.DialContext(t.Context(), "tcp", startTestEnv(t).Main().Addr()); err == nil {
+		c.Close()
+		t.Error("a refusing proxy's port was given to somebody else")
+	}
+}
+
 func TestProxyConnections(t *testing.T) {
 	r := newRig(t, startTestEnv(t).Main())
 	ctx := t.Context()

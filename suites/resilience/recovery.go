@@ -1,7 +1,6 @@
 package resilience
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,8 +61,6 @@ func (w *world) crowd() []error {
 	})
 	return errs
 }
-
-var errUntrue = errors.New("what was written is not what is read")
 
 // roundTrip writes a name of its own and reads it back; an error is the first
 // failure, and a wrong answer is a finding.
