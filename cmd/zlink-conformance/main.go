@@ -53,6 +53,6 @@ line or the configuration, 3 trouble with Redis or the target, or interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newList(), newExplain(), newCoverage(), newFixtures(), newAdapter(), newVersion())
+	root.AddCommand(newRun(), newList(), newExplain(), newCoverage(), newSelftest(), newFixtures(), newAdapter(), newVersion())
 	return root
 }

@@ -38,6 +38,22 @@ func Choose(names, run, skip []string) ([]string, error) {
 	return chosen, nil
 }
 
+// Pick returns the names that match a pattern that the flag gave, in their
+// order; errors are as for Choose.
+func Pick(flag string, names, patterns []string) ([]string, error) {
+	compiled, err := compile(flag, names, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var picked []string
+	for _, name := range names {
+		if matches(compiled, name) {
+			picked = append(picked, name)
+		}
+	}
+	return picked, nil
+}
+
 func matches(patterns []*regexp.Regexp, name string) bool {
 	return slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) })
 }

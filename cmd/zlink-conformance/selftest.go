@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/mutants"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/reports"
+	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/suites"
+)
+
+// selftestFlags are the flags of selftest as given.
+type selftestFlags struct {
+	redis      string
+	mutants    []string
+	parallel   int
+	seed       int64
+	json, html string
+	verbose    bool
+}
+
+func newSelftest() *cobra.Command {
+	var f selftestFlags
+	cmd := &cobra.Command{
+		Use:   "selftest",
+		Short: "Prove the cases: run them on providers that are wrong on purpose",
+		Long: `Prove the cases: run them on mutants, providers that are wrong on purpose, each
+in one way, and show which cases find which of them.
+
+Exit status 1 if a mutant is not found by a case of the requirement that it
+breaks, or, when all mutants run, if a case finds none.`,
+		Example: `  zlink-conformance selftest
+  zlink-conformance selftest --mutant scan --mutant '*retention*' -v`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen, files, err := f.check(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return f.do(ctx, chosen, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants that match the pattern, as --run of run (repeatable)")
+	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
+	flags.IntVar(&f.parallel, "parallel", 4, "mutants at once")
+	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
+	flags.StringVar(&f.json, "json", "", "write a JSON report to this file")
+	flags.StringVar(&f.html, "html", "", "write an HTML report to this file")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show each mutant as it ends, and logs on stderr")
+	return cmd
+}
+
+// matrixFile is a report that was asked for.
+type matrixFile struct {
+	path  string
+	write func(io.Writer, result.Matrix) error
+}
+
+func (f *selftestFlags) check(cmd *cobra.Command) ([]mutants.Mutant, []matrixFile, error) {
+	if f.parallel < 1 {
+		return nil, nil, usage("--parallel %d: use a number from 1", f.parallel)
+	}
+	if !cmd.Flags().Changed("seed") {
+		f.seed = rand.Int64N(1_000_000_000)
+	}
+	all := mutants.All()
+	ids := make([]string, len(all))
+	for i, m := range all {
+		ids[i] = m.ID
+	}
+	if len(f.mutants) > 0 {
+		chosen, err := selection.Pick("--mutant", ids, f.mutants)
+		if err != nil {
+			return nil, nil, usage("%w", err)
+		}
+		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(chosen, m.ID) })
+	}
+	if f.json != "" && f.json == f.html {
+		return nil, nil, usage("--json and --html name the same file")
+	}
+	var files []matrixFile
+	for _, r := range []struct {
+		flag string
+		matrixFile
+	}{
+		{"--json", matrixFile{f.json, reports.MatrixJSON}},
+		{"--html", matrixFile{f.html, reports.MatrixHTML}},
+	} {
+		if r.path == "" {
+			continue
+		}
+		if err := reports.Writable(r.path); err != nil {
+			return nil, nil, usage("%s: %w", r.flag, err)
+		}
+		files = append(files, r.matrixFile)
+	}
+	return all, files, nil
+}
+
+func (f *selftestFlags) do(ctx context.Context, chosen []mutants.Mutant, files []matrixFile, stdout, stderr io.Writer) error {
+	catalogue, err := contract.Load()
+	if err != nil {
+		return err
+	}
+	options := redisenv.Options{Mode: f.redis, Image: redisenv.DefaultImage, Topology: redisenv.TopologyStandalone, RunID: fmt.Sprint(f.seed)}
+	if f.verbose {
+		options.Log = stderr
+	}
+	env, err := redisenv.Start(ctx, options)
+	if err != nil {
+		return trouble(err)
+	}
+	defer closing(stderr, "Redis", env)
+	config := mutants.Config{
+		Env: env, Cases: suites.All(), Catalogue: catalogue, Mutants: chosen, Whole: len(f.mutants) == 0,
+		Parallel: f.parallel, Seed: f.seed,
+	}
+	if f.verbose {
+		config.Done = func(r result.MutantRow) { _ = reports.MatrixLine(stdout, r) }
+	}
+	matrix := mutants.Run(ctx, config)
+	matrix.Tool = version()
+	for _, r := range files {
+		if err := reports.WriteFile(r.path, func(w io.Writer) error { return r.write(w, matrix) }); err != nil {
+			return trouble(err)
+		}
+	}
+	if err := printed(0, reports.Matrix(stdout, matrix)); err != nil {
+		return err
+	}
+	return &exit{status: matrix.ExitStatus()}
+}

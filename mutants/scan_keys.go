@@ -1,0 +1,82 @@
+package mutants
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlink-systems/zlink-conformance/reference/layout"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// scanByKeys scans as a provider without an index does: SCAN over the Redis
+// keys of its prefix, which is escaped in the pattern or not, then one command
+// for each record. The cursor is the last key, and nothing is pinned.
+func scanByKeys(l *location, escaped bool) func(context.Context, spi.ScanRequest) (spi.ScanResult, error) {
+	return func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+		checked, err := l.LocationStore.Scan(ctx, request) // arguments and the clock
+		if p, ok := checked.(spi.Page); !ok && request.Cursor == nil || ok && p.Next == nil && request.Cursor == nil && escaped {
+			return checked, err
+		}
+		after := ""
+		if request.Cursor != nil {
+			raw, err := base64.RawURLEncoding.DecodeString(string(*request.Cursor))
+			if err != nil || len(raw) == 0 {
+				return spi.Expired{}, nil
+			}
+			after = string(raw)
+		}
+		c, err := client(l.config)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		now, err := c.Time(ctx).Result()
+		if err != nil {
+			return nil, failure(err.Error())
+		}
+		page := spi.Page{StoreNow: spi.Millis(now.UnixMilli())}
+		items, err := liveItems(ctx, c, l.config.KeyPrefix, escaped, page.StoreNow)
+		if err != nil {
+			return nil, failure(err.Error())
+		}
+		size := 0
+		for _, item := range items {
+			if !strings.HasPrefix(string(item.Key), request.Prefix) || string(item.Key) <= after {
+				continue
+			}
+			size += len(item.Key) + len(item.Value.Bytes) + len(item.Value.Version)
+			if n := len(page.Items); n == request.Limit || n > 0 && size > spi.MaxPageBytes {
+				next := spi.Cursor(base64.RawURLEncoding.EncodeToString([]byte(page.Items[n-1].Key)))
+				page.Next = &next
+				break
+			}
+			page.Items = append(page.Items, item)
+		}
+		return page, nil
+	}
+}
+
+// liveItems are the live records, sorted by key.
+func liveItems(ctx context.Context, c *redis.Client, prefix string, escaped bool, now spi.Millis) ([]spi.Item, error) {
+	if escaped {
+		prefix = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(prefix)
+	}
+	var items []spi.Item
+	keys := c.Scan(ctx, 0, prefix+":{zlink-location-v3}:opaque:*", 1000).Iterator()
+	for keys.Next(ctx) {
+		members, err := c.ZRevRange(ctx, keys.Val(), 0, 0).Result()
+		if err != nil || len(members) == 0 {
+			continue // a key of the bookkeeping
+		}
+		m, err := layout.DecodeMember([]byte(members[0]))
+		if err == nil && !m.Tombstone && (m.ExpiresAt == spi.NoExpiry || m.ExpiresAt > now) {
+			items = append(items, spi.Item{Key: spi.Key(m.Key), Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}})
+		}
+	}
+	slices.SortFunc(items, func(a, b spi.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return items, keys.Err()
+}

@@ -1,0 +1,119 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/result"
+)
+
+// fates in the order in which summaries show them.
+var fates = []result.Fate{result.Killed, result.Survived, result.KilledByOther, result.Broken, result.NotTried}
+
+// MatrixJudgement says in one line what the mutants proved. It agrees with
+// Matrix.ExitStatus.
+func MatrixJudgement(m result.Matrix) string {
+	n := m.Fates()
+	parts := []string{}
+	for _, f := range fates {
+		if n[f] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[f], f))
+		}
+	}
+	if len(m.Idle) > 0 {
+		parts = append(parts, plural(len(m.Idle), "case")+" without a mutant")
+	}
+	counts := plural(len(m.Mutants), "mutant") + ": " + strings.Join(parts, ", ")
+	switch {
+	case m.ExitStatus() == result.ExitNonconform:
+		counts = "HOLES  " + counts
+	case m.ExitStatus() == result.ExitConforms:
+		counts = "PROVEN  " + counts
+	default:
+		counts = notJudged + "  " + counts
+	}
+	if m.Interrupted != "" {
+		counts += " (" + endedEarly + cleanLine(m.Interrupted) + ")"
+	}
+	return counts
+}
+
+// MatrixLine writes the outcome of one mutant in one line.
+func MatrixLine(w io.Writer, r result.MutantRow) error {
+	_, err := fmt.Fprintf(w, "%-17s %s %s (%s, %v)\n", r.Fate, cleanLine(r.ID), r.Requirement, plural(len(r.KilledBy), "case"), r.Duration.Round(time.Millisecond))
+	return err
+}
+
+// Matrix writes the kill matrix as a table: each mutant, and first of all
+// those that did not end as they must.
+func Matrix(w io.Writer, m result.Matrix) error {
+	rows := slices.Clone(m.Mutants)
+	slices.SortStableFunc(rows, func(a, b result.MutantRow) int { return order(b) - order(a) })
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "MUTANT\tREQUIREMENT\tFATE\tBY")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(r.ID), r.Requirement, r.Fate, killers(r))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, r := range m.Mutants {
+		if !r.Expected() {
+			fmt.Fprintf(&b, "\n%s: %s (%s) %s\n", strings.ToUpper(string(r.Fate)), cleanLine(r.ID), r.Requirement, cleanLine(r.Title))
+			if r.Reason != "" {
+				fmt.Fprintf(&b, "  %s\n", cut(cleanLine(r.Reason), 300))
+			}
+			for _, k := range slices.Concat(r.KilledBy, r.Errors) {
+				fmt.Fprintf(&b, "  %s: %s\n", k.Case, cut(cleanLine(k.What), 300))
+			}
+		}
+	}
+	if len(m.Idle) > 0 {
+		fmt.Fprintf(&b, "\nCASES THAT FOUND NO MUTANT\n")
+		for _, id := range m.Idle {
+			fmt.Fprintf(&b, "  %s\n", id)
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n%s on %s, seed %d, %v\n", MatrixJudgement(m), plural(m.Cases, "case"),
+		cleanLine(m.Environment.Name), m.Seed, m.Duration.Round(100*time.Millisecond))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// order puts what is killed last.
+func order(r result.MutantRow) int { return slices.Index(fates, r.Fate) }
+
+// killers are the cases that found a mutant, cut to a few.
+func killers(r result.MutantRow) string {
+	const most = 3
+	var ids []string
+	for _, k := range r.KilledBy {
+		if len(ids) == most {
+			ids = append(ids, fmt.Sprintf("and %d more", len(r.KilledBy)-most))
+			break
+		}
+		ids = append(ids, k.Case)
+	}
+	return strings.Join(ids, " ")
+}
+
+// matrixDocument is the JSON report: the matrix and what it amounts to.
+type matrixDocument struct {
+	Judgement  string              `json:"judgement"`
+	ExitStatus int                 `json:"exitStatus"`
+	Counts     map[result.Fate]int `json:"counts"`
+	result.Matrix
+}
+
+// MatrixJSON writes the whole matrix with its judgement and exit status.
+func MatrixJSON(w io.Writer, m result.Matrix) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(matrixDocument{MatrixJudgement(m), m.ExitStatus(), m.Fates(), m})
+}
