@@ -153,18 +153,33 @@ func (c ConnInfo) url() string {
 	return u.String()
 }
 
+// CheckURL says what is wrong with the URL of a server, nil if nothing. The error does not quote it, since it may hold a
+// password.
+func CheckURL(raw string) error {
+	_, _, err := parseURL(raw)
+	return err
+}
+
+func parseURL(raw string) (*url.URL, *redis.Options, error) {
+	const form = "use redis://[user:password@]host:port/db, rediss://... or unix:///path"
+	u, err := url.Parse(raw) // its error quotes the URL, as that of redis.ParseURL may
+	if err != nil {
+		return nil, nil, errors.New("--redis: not a URL: " + form)
+	}
+	o, err := redis.ParseURL(raw)
+	if err != nil {
+		return nil, nil, errors.New("--redis: not a Redis URL: " + form)
+	}
+	return u, o, nil
+}
+
 // connectURL connects to a server that is not ours.
 func connectURL(ctx context.Context, raw string, so ServerOptions) (*Server, error) {
-	// The parsers' errors quote the URL, and so perhaps a password: they are not passed on.
-	u, err := url.Parse(raw)
+	u, opts, err := parseURL(raw)
 	if err != nil {
-		return nil, errors.New("--redis: not a URL: use redis://[user:password@]host:port/db, rediss://... or unix:///path")
+		return nil, err
 	}
 	masked := u.Redacted()
-	opts, err := redis.ParseURL(raw)
-	if err != nil {
-		return nil, errors.New("--redis: not a Redis URL: use redis://[user:password@]host:port/db, rediss://... or unix:///path")
-	}
 	s := &Server{
 		name: masked,
 		tls:  opts.TLSConfig,

@@ -151,6 +151,11 @@ func (f *runFlags) environments() ([]redisenv.Options, error) {
 		}
 		return nil, usage("--redis %q: use auto, docker, local or a URL such as redis://host:6379/0", f.redis)
 	}
+	if strings.Contains(f.redis, "://") {
+		if err := redisenv.CheckURL(f.redis); err != nil {
+			return nil, usage("%w", err)
+		}
+	}
 	if f.topology != redisenv.TopologyStandalone && f.topology != redisenv.TopologyCluster {
 		return nil, usage("--topology %q: use %s or %s", f.topology, redisenv.TopologyStandalone, redisenv.TopologyCluster)
 	}
