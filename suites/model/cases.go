@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ const shrinkRuns = 400
 
 // Cases returns all cases of the suite.
 func Cases(o Options) []harness.Case {
-	return sequenceCases(o)
+	return slices.Concat(sequenceCases(o), concurrencyCases(), metamorphicCases())
 }
 
 var (

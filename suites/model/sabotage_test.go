@@ -2,9 +2,11 @@ package model_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
 	"github.com/zlink-systems/zlink-conformance/redisenv"
@@ -93,13 +95,112 @@ var planted = []struct {
 		"sequences/relocation", "R4.put-keeps", 4},
 	{"a scan shows what has expired", script("location_scan", "live(member, began)", "not member.tombstone"), "sequences/clock", "L5.complete", 5},
 	{"an expired record cannot be claimed", script("location_write", "holds = not exists", "holds = not current or current.tombstone"),
-		"sequences/clock", "L4.missing", 5},
+		"sequences/clock", "L4.missing L4.version", 5},
 	{"only the own records are scanned", func(t *testing.T) target.Target {
 		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'index'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'index'", New: "'own'"})
 	}, "sequences/shared-prefix", "L9.interop-scan", 4},
 	{"snapshots of others are not looked at", func(t *testing.T) target.Target {
 		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'snapshot-boundary'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'snapshot-boundary'", New: "'own'"})
 	}, "sequences/shared-prefix", "L9.interop-snapshot", 6},
+	{"conditions are checked before the write and not in it", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			r, err := l.LocationStore.Write(ctx, spi.WriteRequest{Conditions: w.Conditions})
+			if _, applied := r.(spi.Applied); !applied {
+				return r, err
+			}
+			runtime.Gosched()
+			return l.LocationStore.Write(ctx, spi.WriteRequest{Mutations: w.Mutations})
+		}
+	}), "concurrency/registers", "L4.version", 0},
+	{"a batch is applied key by key", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
+			applied := spi.Applied{}
+			for i, m := range w.Mutations {
+				part := spi.WriteRequest{Mutations: []spi.Mutation{m}}
+				if i == 0 {
+					part.Conditions = w.Conditions
+				}
+				r, err = l.LocationStore.Write(ctx, part)
+				a, ok := r.(spi.Applied)
+				if !ok {
+					return r, err
+				}
+				applied.StoreNow = a.StoreNow
+				applied.PutVersions = append(applied.PutVersions, a.PutVersions...)
+				time.Sleep(time.Millisecond) // for the others to look
+			}
+			return applied, nil
+		}
+	}), "concurrency/batches", "L4.isolation", 0},
+	{"a scan reads page by page without a snapshot", script("location_scan", "'ZREVRANGEBYSCORE', record, boundary,", "'ZREVRANGEBYSCORE', record, '+inf',"),
+		"concurrency/batches", "L4.isolation", 0},
+	{"a batch is sent again after a lost reply", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			r, err := l.LocationStore.Write(ctx, w)
+			for tries := 0; err != nil && tries < 50; tries++ {
+				r, err = l.LocationStore.Write(ctx, w)
+			}
+			return r, err
+		}
+	}), "concurrency/lost-replies", "L6.unknown-outcome L4.applied", 0},
+	{"a lost reply is a conflict", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			r, err := l.LocationStore.Write(ctx, w)
+			if err != nil {
+				return spi.Conflict{StoreNow: 1}, nil
+			}
+			return r, err
+		}
+	}), "concurrency/lost-replies", "L6.unknown-outcome", 0},
+	{"reads are cached", location(func(l *faulty) {
+		cache := map[spi.Key]spi.Found{}
+		l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
+			if f, ok := cache[key]; ok {
+				delete(cache, key)
+				return f, nil
+			}
+			r, err := l.LocationStore.Read(ctx, key)
+			if f, ok := r.(spi.Found); ok {
+				cache[key] = f
+			}
+			return r, err
+		}
+	}), "concurrency/registers", "L4.version", 0},
+	{"puts of keys with special characters are lost", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			for i, m := range w.Mutations {
+				if p, ok := m.(spi.Put); ok && strings.ContainsAny(string(p.Key), "*?[]{}\\ \n:A") {
+					p.Key += "'"
+					w.Mutations[i] = p
+				}
+			}
+			return l.LocationStore.Write(ctx, w)
+		}
+	}), "metamorphic/renamed-keys", "L3.key-identity", 0},
+	{"a batch of conditions alone applies", location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			r, err := l.LocationStore.Write(ctx, w)
+			if c, conflict := r.(spi.Conflict); conflict && len(w.Mutations) == 0 {
+				return spi.Applied{StoreNow: c.StoreNow}, nil
+			}
+			return r, err
+		}
+	}), "metamorphic/split-batches", "L4.all-or-nothing", 0},
+	{"a read answers for the key that was written last", location(func(l *faulty) {
+		var last spi.Key
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			if len(w.Mutations) == 1 {
+				last = w.Mutations[0].MutationKey()
+			}
+			return l.LocationStore.Write(ctx, w)
+		}
+		l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
+			if last != "" {
+				key = last
+			}
+			return l.LocationStore.Read(ctx, key)
+		}
+	}), "metamorphic/reordered", "L4.missing", 0},
 }
 
 func TestFindsPlantedBugs(t *testing.T) {
@@ -201,10 +302,14 @@ func edited(name string, pairs ...string) func(*testing.T) target.Target {
 // faulty is a Location Store of which operations are replaced.
 type faulty struct {
 	spi.LocationStore
+	read  func(context.Context, spi.Key) (spi.ReadResult, error)
 	write func(context.Context, spi.WriteRequest) (spi.WriteResult, error)
 	scan  func(context.Context, spi.ScanRequest) (spi.ScanResult, error)
 }
 
+func (f *faulty) Read(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
+	return f.read(ctx, key)
+}
 func (f *faulty) Write(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 	return f.write(ctx, w)
 }
@@ -221,7 +326,7 @@ func location(change func(*faulty)) func(*testing.T) target.Target {
 			if err != nil {
 				return nil, err
 			}
-			f := &faulty{s, s.Write, s.Scan}
+			f := &faulty{s, s.Read, s.Write, s.Scan}
 			change(f)
 			return f, nil
 		}

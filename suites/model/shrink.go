@@ -3,14 +3,15 @@ package model
 import "slices"
 
 // shrink returns a small script that still fails, starting from one that does.
-// It removes ever smaller chunks and then simplifies what is left, and ends
-// when nothing helps any more or the runs are used up. Given the same answers
+// It removes ever smaller chunks, then simplifies and joins what is left, and
+// ends when nothing helps any more or the runs are used up. Given the same answers
 // it always takes the same way.
 func shrink(script Script, runs int, fails func(Script) bool) Script {
 	s := shrinker{script, runs, fails}
 	for changed := true; changed; {
 		s.remove()
 		changed = s.simplify()
+		changed = s.join() || changed
 	}
 	return s.script
 }
@@ -67,6 +68,35 @@ func (s *shrinker) simplify() bool {
 		}
 	}
 	return changed
+}
+
+// join makes one line of two neighbours and reports whether it could.
+func (s *shrinker) join() bool {
+	joined := false
+	for at := 0; at+1 < len(s.script); at++ {
+		if both, ok := joinLines(s.script[at], s.script[at+1]); ok {
+			joined = s.try(slices.Concat(s.script[:at], Script{both}, s.script[at+2:])) || joined
+		}
+	}
+	return joined
+}
+
+// joinLines is one line for two batches without conditions and of different
+// keys, or for two moves of the clock.
+func joinLines(a, b line) (line, bool) {
+	switch first := a.step.(type) {
+	case writeStep:
+		second, ok := b.step.(writeStep)
+		ok = ok && a.byReference == b.byReference && len(first.conditions)+len(second.conditions) == 0
+		for _, m := range second.mutations {
+			ok = ok && !slices.ContainsFunc(first.mutations, func(o mutation) bool { return o.key == m.key })
+		}
+		return line{writeStep{mutations: slices.Concat(first.mutations, second.mutations)}, a.byReference}, ok
+	case advanceStep:
+		second, ok := b.step.(advanceStep)
+		return line{step: advanceStep{first.ms + second.ms}}, ok
+	}
+	return line{}, false
 }
 
 // simplified lists lines that are simpler than the line.
