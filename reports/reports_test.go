@@ -210,6 +210,21 @@ func TestJSONHoldsTheModel(t *testing.T) {
 	}
 }
 
+// What a terminal obeys is escaped, and a reader gets it back.
+func TestJSONShowsNothingInvisible(t *testing.T) {
+	const odd = "\x1b[2J\x00\u009b\u202e\u2066\ufeff\U000e0041 é \U0001f600"
+	run := only(result.Fail)
+	run.Cases[0].Reason = odd
+	got := text(t, JSON, run)
+	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("the report holds %q", got[i:i+4])
+	}
+	var back result.Run
+	if err := json.Unmarshal([]byte(got), &back); err != nil || back.Cases[0].Reason != odd {
+		t.Errorf("the reason reads back as %q, %v", back.Cases[0].Reason, err)
+	}
+}
+
 func TestHTMLLoadsNothing(t *testing.T) {
 	got := text(t, HTML, sample())
 	for _, bad := range []string{"src=", "href=", "http:", "https:", "@import", "url("} {
