@@ -28,7 +28,7 @@ type topology struct {
 
 var topologies = []topology{
 	{slug: "cluster", title: "a one-node cluster, where a command over two slots fails", requirements: "L9.slot R8.slot L10.two-stores",
-		options: redisenv.ServerOptions{Cluster: true}, slow: true},
+		options: redisenv.ServerOptions{Cluster: true}, slow: true, check: oneSlotEach},
 	{slug: "password", title: "a Redis that wants a password", requirements: "L10.two-stores",
 		options: redisenv.ServerOptions{Password: "a p@ss:word/%"}},
 	{slug: "acl-user", title: "a Redis that wants a user and a password", requirements: "L10.two-stores",
@@ -130,6 +130,30 @@ func relocationWork(t *harness.T, requirement string, r *harness.Relocation) {
 		r.MustMiss(ref)
 	}
 	r.MustStore("kept", []byte("v"), spi.Retention(hour))
+}
+
+// oneSlotEach counts the slots that hold keys. Redis itself does not notice a
+// key in another slot of the same node that a script names on its own, so a
+// target that claims the official layout is looked at.
+func oneSlotEach(t *harness.T, s *redisenv.Server) {
+	info := t.Target().Info()
+	if info.Layout != target.LayoutOfficial {
+		return
+	}
+	c := t.Client(s)
+	keys, err := c.Keys(t.Context(), "*").Result() // the server is the case's own
+	if err != nil {
+		t.Troublef("KEYS failed: %v", err)
+	}
+	slots := map[int64]string{}
+	for _, key := range keys {
+		slot, err := c.ClusterKeySlot(t.Context(), key).Result()
+		if err != nil {
+			t.Troublef("CLUSTER KEYSLOT failed: %v", err)
+		}
+		slots[slot] = key
+	}
+	t.Checkf(len(slots) <= len(info.Stores), "L9.slot", "the keys of %d stores lie in %d slots: %.300v", len(info.Stores), len(slots), slots)
 }
 
 // onlyDatabase3 looks for keys past the stores.

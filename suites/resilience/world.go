@@ -14,7 +14,7 @@ import (
 // Real time that a case gives a target before it judges: a loaded machine and
 // a client that connects again after a pause of its own must have enough.
 const (
-	recoverLimit = 15 * time.Second
+	recoverLimit = 10 * time.Second
 	endLimit     = 3 * time.Second // beyond the operation timeout
 )
 

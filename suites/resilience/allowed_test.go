@@ -1,0 +1,135 @@
+package resilience_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/resilience"
+	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// TestAllowed: providers that work in another way than the reference, and as
+// well by the contract, pass every case.
+func TestAllowed(t *testing.T) {
+	for name, p := range map[string]target.Provider{
+		"reads are asked again":            decorated(func(l *location) { l.read = again(l.LocationStore.Read) }, func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
+		"a Put of a payload is sent again": decorated(nil, putAgain),
+		"writes look first":                decorated(looksFirst, putLooksFirst),
+		"connected on opening":             connectsOnOpening(),
+		"Close awaits operations":          decorated(closeAwaits, nil),
+		"tokens end nothing under way":     decorated(deafUnderWay, nil),
+		"one operation at a time":          decorated(inTurn, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			suitetest.Passes(t, suitetest.Env(t), target.InProcess(p), resilience.Cases())
+		})
+	}
+}
+
+// again repeats an operation that changes nothing.
+func again[N, R any](do func(context.Context, N) (R, error)) func(context.Context, N) (R, error) {
+	return func(ctx context.Context, name N) (R, error) {
+		r, err := do(ctx, name)
+		if spi.KindOf(err) == spi.KindStoreFailure {
+			return do(ctx, name)
+		}
+		return r, err
+	}
+}
+
+// putAgain: the second Put says AlreadyStored, which is true.
+func putAgain(r *relocation) {
+	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+		res, err := r.RelocationStore.Put(ctx, ref, p, ms)
+		if spi.KindOf(err) == spi.KindStoreFailure {
+			return r.RelocationStore.Put(ctx, ref, p, ms)
+		}
+		return res, err
+	}
+}
+
+// looksFirst reads each condition's key before a write that checks them all.
+func looksFirst(l *location) {
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		for _, c := range w.Conditions {
+			if _, err := l.LocationStore.Read(ctx, c.ConditionKey()); err != nil {
+				return nil, err
+			}
+		}
+		return l.LocationStore.Write(ctx, w)
+	}
+}
+
+func putLooksFirst(r *relocation) {
+	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+		if _, err := r.RelocationStore.Read(ctx, ref); err != nil {
+			return nil, err
+		}
+		return r.RelocationStore.Put(ctx, ref, p, ms)
+	}
+}
+
+func connectsOnOpening() target.Provider {
+	whole := target.Reference()
+	p := whole
+	p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+		s, err := whole.OpenLocation(ctx, c)
+		if err == nil {
+			_, err = s.Read(ctx, "hello")
+		}
+		return s, err
+	}
+	p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+		s, err := whole.OpenRelocation(ctx, c)
+		if err == nil {
+			_, err = s.Read(ctx, "hello")
+		}
+		return s, err
+	}
+	return p
+}
+
+func closeAwaits(l *location) {
+	var busy sync.RWMutex
+	l.read = func(ctx context.Context, k spi.Key) (spi.ReadResult, error) {
+		busy.RLock()
+		defer busy.RUnlock()
+		return l.LocationStore.Read(ctx, k)
+	}
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		busy.RLock()
+		defer busy.RUnlock()
+		return l.LocationStore.Write(ctx, w)
+	}
+	l.close = func() error {
+		busy.Lock()
+		defer busy.Unlock()
+		return l.LocationStore.Close()
+	}
+}
+
+func deafUnderWay(l *location) {
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		if ctx.Err() == nil {
+			ctx = context.WithoutCancel(ctx)
+		}
+		return l.LocationStore.Write(ctx, w)
+	}
+}
+
+func inTurn(l *location) {
+	var turn sync.Mutex
+	l.read = func(ctx context.Context, k spi.Key) (spi.ReadResult, error) {
+		turn.Lock()
+		defer turn.Unlock()
+		return l.LocationStore.Read(ctx, k)
+	}
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		turn.Lock()
+		defer turn.Unlock()
+		return l.LocationStore.Write(ctx, w)
+	}
+}
