@@ -44,7 +44,6 @@ if mutations == 0 then`)),
 		script("batch/last-condition-unchecked", "L4.all-or-nothing", "The last of several conditions is not checked.",
 			onWrite("for _ = 1, conditions do", "for c = 1, conditions do"), onWrite("if not holds then", "if not holds and (c < conditions or c == 1) then")),
 		script("batch/conflict-deletes", "L4.all-or-nothing", "A conflict deletes the record of the false condition.", onWrite("if not holds then", "if not holds then call('DEL', record)")),
-		script("batch/conflict-draws-versions", "L4.all-or-nothing", "A conflict draws from the sequence.", onWrite("if not holds then", "if not holds then call('INCR', sequence)")).also("redislayout/record/conflict-writes-nothing"),
 		script("batch/first-condition-decides", "L4.all-or-nothing", "Only the first condition decides.", onWrite("if not holds then", "if not holds and at == 8 then")),
 		onLocation("batch/conflict-applies-half", "L4.all-or-nothing", "On a conflict the first mutation is applied all the same.", func(l *location) {
 			l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {

@@ -58,16 +58,14 @@ func lowerPrefix() target.Provider {
 	})
 }
 
-// onePrefix opens all stores of a case with the key prefix of the first one:
-// those of one case share what stands before the second dash of a prefix.
+// onePrefix opens all stores of a case with the key prefix of the first one.
 func onePrefix() target.Provider {
 	var mu sync.Mutex
 	first := map[string]string{}
 	return configured(func(c target.StoreConfig) target.StoreConfig {
 		mu.Lock()
 		defer mu.Unlock()
-		parts := strings.SplitN(c.KeyPrefix, "-", 4)
-		run := strings.Join(parts[:min(3, len(parts))], "-")
+		run := caseOf(c.KeyPrefix)
 		if f, ok := first[run]; ok {
 			c.KeyPrefix = f
 		} else {

@@ -21,7 +21,7 @@ func clockMutants() []Mutant {
 		onLocation("clock/host-read-time", "L3.store-now", "The time of a read is the host's.", func(l *location) {
 			l.read = changeFound(l, func(f *spi.Found) { f.StoreNow = hostNow() })
 		}),
-		onLocation("clock/host-expiry", "L3.expiry-clock", "An expiry is computed from the host's clock.", func(l *location) { hostRetention(l) }),
+		onLocation("clock/host-expiry", "L3.expiry-clock", "An expiry is computed from the host's clock.", hostRetention),
 		onLocation("clock/host-judges", "L3.expiry-clock", "The host's clock judges whether a value has expired.", func(l *location) {
 			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 				r, err := l.LocationStore.Read(ctx, key)
@@ -39,14 +39,7 @@ func clockMutants() []Mutant {
 			r.read = changeBlob(r, func(f *spi.BlobFound) { f.StoreNow = hostNow() })
 		}),
 		script("clock/blob-retention-in-seconds", "R3.expiry-clock", "A retention is taken for seconds.", onPut("now + tonumber(ARGV[2])", "now + tonumber(ARGV[2]) * 1000")),
-		onRelocation("clock/blob-host-expiry", "R3.expiry-clock", "An expiry is computed from the host's clock.", func(r *relocation) {
-			r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
-				if skew, ok := blobSkew(ctx, r); ok && ms > 0 {
-					ms = max(1, ms+spi.Retention(skew))
-				}
-				return r.RelocationStore.Put(ctx, ref, p, ms)
-			}
-		}),
+		onRelocation("clock/blob-host-expiry", "R3.expiry-clock", "An expiry is computed from the host's clock.", blobHostRetention),
 		onRelocation("clock/blob-host-judges", "R3.expiry-clock", "The host's clock judges whether a payload has expired.", func(r *relocation) {
 			r.read = func(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, error) {
 				result, err := r.RelocationStore.Read(ctx, ref)
@@ -66,28 +59,44 @@ const skewOver = 5000
 // hostRetention makes the expiry of a Put the host's time plus its retention.
 func hostRetention(l *location) {
 	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
-		r, err := l.LocationStore.Read(ctx, "clock")
-		m, ok := r.(spi.Missing)
-		if err != nil || !ok {
+		expires := func(m spi.Mutation) bool {
+			p, ok := m.(spi.Put)
+			return ok && p.Retention != nil && *p.Retention > 0
+		}
+		if !slices.ContainsFunc(w.Mutations, expires) {
 			return l.LocationStore.Write(ctx, w)
 		}
-		skew := hostNow() - m.StoreNow
-		w.Mutations = slices.Clone(w.Mutations)
-		for i, m := range w.Mutations {
-			if p, ok := m.(spi.Put); ok && p.Retention != nil && *p.Retention > 0 && abs(skew) > skewOver {
-				p.Retention = spi.For(max(1, float64(*p.Retention)+float64(skew)))
-				w.Mutations[i] = p
+		r, err := l.LocationStore.Read(ctx, "clock")
+		m, ok := r.(spi.Missing)
+		if skew := hostNow() - m.StoreNow; err == nil && ok && abs(skew) > skewOver {
+			w.Mutations = slices.Clone(w.Mutations)
+			for i, m := range w.Mutations {
+				if expires(m) {
+					p := m.(spi.Put)
+					p.Retention = spi.For(max(1, float64(*p.Retention)+float64(skew)))
+					w.Mutations[i] = p
+				}
 			}
 		}
 		return l.LocationStore.Write(ctx, w)
 	}
 }
 
-func blobSkew(ctx context.Context, r *relocation) (spi.Millis, bool) {
-	result, err := r.RelocationStore.Read(ctx, "clock")
-	m, ok := result.(spi.Missing)
-	skew := hostNow() - m.StoreNow
-	return skew, err == nil && ok && abs(skew) > skewOver
+// blobHostRetention is hostRetention for the Relocation Store.
+func blobHostRetention(r *relocation) {
+	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+		result, err := r.RelocationStore.Put(ctx, ref, p, ms)
+		stored, ok := result.(spi.Stored)
+		skew := hostNow() - stored.StoreNow
+		if !ok || abs(skew) <= skewOver {
+			return result, err
+		}
+		renewed, err := r.RelocationStore.Renew(ctx, ref, max(1, ms+spi.Retention(skew)))
+		if n, ok := renewed.(spi.Renewed); ok {
+			stored.ExpiresAt = n.ExpiresAt
+		}
+		return stored, err
+	}
 }
 
 func abs(ms spi.Millis) spi.Millis { return max(ms, -ms) }

@@ -51,6 +51,7 @@ func layoutMutants() []Mutant {
 		member("layout/tombstone-keeps-the-value", "L9.tombstone", "A tombstone has a value.", `'\1' .. cmsgpack.pack({key, put and value or 'old', version, expires, not put})`),
 		member("layout/tombstone-is-live", "L9.tombstone", "A deleted record is a live empty value.", `'\1' .. cmsgpack.pack({key, value, version, expires, false})`),
 		member("layout/empty-is-tombstone", "L9.tombstone", "An empty value is a tombstone.", `'\1' .. cmsgpack.pack({key, value, version, expires, not put or #value == 0})`),
+		script("layout/tombstone-is-live-in-conditions", "L9.tombstone", "A condition takes a tombstone for a live value.", onWrite("return not member.tombstone and (member.expires", "return (member.expires")),
 		script("layout/deletes-at-once", "L9.tombstone", "A delete removes the record under an open snapshot.", onWrite("schedule(key, now, expires, history or not put)", "if not put then call('DEL', record) end")),
 		member("layout/expiry-in-seconds", "L9.expiry-field", "The expiry in the member is in seconds.", `'\1' .. cmsgpack.pack({key, value, version, math.floor(expires / 1000), not put})`),
 		onLocation("layout/expiry-told-late", "L9.expiry-field", "The expiry that is told is a second later than the one in the member.", func(l *location) {
@@ -67,7 +68,15 @@ func layoutMutants() []Mutant {
 		script("layout/any-tombstone-flag", "L9.unknown-tag", "Any byte is taken for a tombstone flag in a condition.", onWrite("if tombstone ~= 0xc2 and tombstone ~= 0xc3 then return end", "")),
 		script("layout/wrong-type-is-missing", "L9.unknown-tag", "A record of another Redis type reads as Missing.", onRead("if found.err then", "if found.err then return {text(now)} end if false then")),
 		script("layout/wrong-type-is-missing-in-conditions", "L9.unknown-tag", "A record of another Redis type is Missing in a condition.", onWrite("  if found.err then\n    return fail('record ' .. string.sub(record, -64) .. ' of a condition is no ZSET')\n  end\n", "  if found.err then found = {} end\n")),
-		script("layout/unreadable-is-left-out-of-scans", "L9.unknown-tag", "A scan leaves an unreadable record out.", onScan("if raw and not member then", "if false then")),
+		onLocation("layout/unreadable-is-empty-in-scans", "L9.unknown-tag", "A scan shows an unreadable record as an empty value.", func(l *location) {
+			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+				r, err := l.LocationStore.Scan(ctx, request)
+				if spi.KindOf(err) == spi.KindStoreFailure && answered(err) {
+					return spi.Page{Items: []spi.Item{{Key: spi.Key(request.Prefix), Value: spi.Value{Version: "0"}}}, StoreNow: hostNow()}, nil
+				}
+				return r, err
+			}
+		}),
 		script("layout/reads-an-older-one", "L9.no-legacy", "A record of an older layout is read.", onRead(newest, "return {text(now), found[1] or call('ZREVRANGE', (string.gsub(KEYS[1], 'v3', 'v2')), 0, 0)[1]}")),
 		script("layout/reads-older-hash", "L9.no-legacy", "Where there is no record, one of an older layout is looked for.", onRead(newest, legacyRecord+newest)),
 		onLocation("layout/record-version-rewritten", "L9.recordversion", "The recordVersion of canonical JSON is brought up to date.", func(l *location) { rewriteJSON(l, `"recordVersion":2`, `"recordVersion":1`) }),
@@ -101,6 +110,8 @@ func interopMutants() []Mutant {
 		script("interop/trims-one-too-many", "L9.interop-snapshot", "Writes trim the very member that the oldest snapshot shows.",
 			onWrite("call('ZREMRANGEBYRANK', record, 0, below - 2)", "call('ZREMRANGEBYRANK', record, 0, below - 1)"), onWrite("if below > 1 then", "if below > 0 then")),
 		script("interop/deletes-under-others", "L9.interop-snapshot", "A delete removes the record under another's snapshot.", onWrite("schedule(key, now, expires, history or not put)", "if not put then call('DEL', record) end")),
+		script("interop/recreates-from-nothing", "L9.interop-snapshot", "A Put over a tombstone starts a new history.", onWrite("if put or call('EXISTS', record) == 1 then",
+			"local old = call('ZREVRANGE', record, 0, 0)[1] old = old and parse(old, key) if old and old.tombstone and put then call('DEL', record) end\n  if put or call('EXISTS', record) == 1 then")),
 		script("interop/snapshot-untold", "L9.interop-snapshot", "A snapshot is not told to other providers.", onScan("call('ZADD', snapshot_boundary, boundary, id)", "")),
 		script("interop/scan-shows-the-present", "L9.interop-snapshot", "Pages show the present of what others write.", onScan("'ZREVRANGEBYSCORE', record, boundary", "'ZREVRANGEBYSCORE', record, '+inf'")),
 		script("interop/scan-expires-as-it-goes", "L9.interop-snapshot", "Pages judge expiry by their own time.", onScan("live(member, began)", "live(member, now)")),

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -54,6 +55,9 @@ func lifetimeMutants() []Mutant {
 				return r.RelocationStore.Close()
 			}
 		}),
+		provided("lifetime/location-leaks", "L7.release", "A store that is closed keeps its connections.", leaks),
+		provided("lifetime/relocation-leaks", "R7.release", "A store that is closed keeps its connections.", leaks),
+		provided("stores/one-kind-at-a-time", "L10.two-stores", "Opening a store of one kind closes those of the other kind.", oneKind),
 		provided("stores/one-redis-only", "L10.two-stores", "Every store is opened on the Redis of the first one.", oneRedis),
 		provided("stores/one-prefix-only", "L10.two-stores", "Every store on a Redis has the key prefix of the first one there.", onePrefix),
 		provided("surface/script-type", "R9.surface", "A type for scripts is public.", public("RelocationScripts")),
@@ -139,4 +143,46 @@ func oneRedis() target.Provider {
 		}
 		return c
 	})
+}
+
+// leaks never closes what it opened.
+func leaks() target.Provider {
+	nothing := func() error { return nil }
+	return hooked(target.Reference(), func(l *location) { l.close = nothing }, func(r *relocation) { r.close = nothing })
+}
+
+// oneKind closes the last Location Store of a case when a Relocation Store is
+// opened, and the other way round.
+func oneKind() target.Provider {
+	var mu sync.Mutex
+	type last struct{ location, relocation func() error }
+	opened := map[string]*last{} // by case
+	of := func(c target.StoreConfig) *last {
+		run := caseOf(c.KeyPrefix)
+		if opened[run] == nil {
+			opened[run] = &last{}
+		}
+		return opened[run]
+	}
+	return hooked(target.Reference(), func(l *location) {
+		mu.Lock()
+		defer mu.Unlock()
+		o := of(l.config)
+		if o.location = l.LocationStore.Close; o.relocation != nil {
+			_ = o.relocation()
+		}
+	}, func(r *relocation) {
+		mu.Lock()
+		defer mu.Unlock()
+		o := of(r.config)
+		if o.relocation = r.RelocationStore.Close; o.location != nil {
+			_ = o.location()
+		}
+	})
+}
+
+// caseOf is what all key prefixes of a case begin with.
+func caseOf(prefix string) string {
+	parts := strings.SplitN(prefix, "-", 4)
+	return strings.Join(parts[:min(3, len(parts))], "-")
 }

@@ -47,6 +47,6 @@ func (m Mutant) also(globs ...string) Mutant {
 func All() []Mutant {
 	return slices.Concat(
 		valueMutants(), batchMutants(), scanMutants(), failureMutants(), lifetimeMutants(),
-		layoutMutants(), blobMutants(), blobLayoutMutants(), clockMutants(),
+		layoutMutants(), counterMutants(), blobMutants(), blobLayoutMutants(), chunkMutants(), clockMutants(),
 	)
 }

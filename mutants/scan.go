@@ -35,8 +35,8 @@ func scanMutants() []Mutant {
 		script("scan/shows-the-present", "L5.snapshot", "Every page shows the present.", onScan("record, boundary, '-inf'", "record, '+inf', '-inf'")),
 		script("scan/expires-page-by-page", "L5.snapshot", "Expiry is judged at each page instead of at the snapshot.", onScan("live(member, began)", "live(member, now)")),
 		script("scan/cursor-for-any-prefix", "L5.snapshot", "A cursor is good for any prefix.", onScan("or snapshot[3] ~= prefix", "")),
-		script("scan/wrong-prefix-unpins", "L5.snapshot", "A continuation with a wrong prefix gives the snapshot up.", onScan("return {'expired'}",
-			"call('ZREM', snapshot_boundary, id) call('ZREM', snapshot_expiry, id) return {'expired'}")),
+		script("scan/wrong-prefix-unpins", "L5.snapshot", "A continuation with a wrong prefix unpins the snapshot.", onScan("return {'expired'}",
+			"call('ZREM', snapshot_boundary, id) return {'expired'}")),
 		onLocation("scan/several-round-trips", "L5.snapshot", "A scan lists the keys with SCAN and reads them one by one.", func(l *location) { l.scan = scanByKeys(l, true) }),
 		script("scan/new-keys-appear", "L5.snapshot", "A key that was put after the snapshot shows when the scan comes to it.",
 			onScan("local raw = found[1]\n", "local raw = found[1] or call('ZREVRANGE', record, 0, 0)[1]\n")),
@@ -108,8 +108,42 @@ func scanMutants() []Mutant {
 				return r, err
 			}
 		}),
-		script("scan/cursor-once", "L5.snapshot", "A cursor can be used once, so that a page whose reply was lost is lost.", onScan("local reply = {'page', text(now), ''}",
-			"local reply = {'page', text(now), ''} if not first_page then local done = ns .. 'done:' .. id if call('SISMEMBER', done, after) == 1 then return {'expired'} end call('SADD', done, after) call('PEXPIRE', done, 60000) end")),
+		onLocation("scan/rewrites", "L5.snapshot", "A scan writes anew what it shows.", rewritesItems),
+		onLocation("scan/every-cursor-expired", "L5.expired", "Every cursor is Expired.", func(l *location) {
+			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+				if request.Cursor != nil {
+					return spi.Expired{}, nil
+				}
+				r, err := l.LocationStore.Scan(ctx, request)
+				if p, ok := r.(spi.Page); ok && p.Next != nil {
+					own := "own-" + *p.Next
+					p.Next = &own
+					return p, err
+				}
+				return r, err
+			}
+		}),
+		onLocation("scan/foreign-cursor-fails", "L5.expired", "A cursor of another provider fails.", func(l *location) {
+			issued := newCounts[spi.Cursor]()
+			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+				if request.Cursor != nil && issued.get(*request.Cursor) == 0 {
+					return nil, failure("not a cursor of this instance")
+				}
+				r, err := l.LocationStore.Scan(ctx, request)
+				if p, ok := r.(spi.Page); ok && p.Next != nil {
+					issued.set(*p.Next, 1)
+				}
+				return r, err
+			}
+		}),
+		onLocation("scan/empty-cursor-starts-over", "L5.expired", "An empty cursor is none, and a long one is cut.", func(l *location) {
+			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+				if c := request.Cursor; c != nil && (*c == "" || len(*c) > spi.MaxCursorBytes) {
+					request.Cursor = nil
+				}
+				return l.LocationStore.Scan(ctx, request)
+			}
+		}),
 		onLocation("scan/versions-of-its-own", "L5.cas", "The versions of a scan can't be used as expected versions.", func(l *location) {
 			l.scan = changePage(l, func(_ spi.ScanRequest, p *spi.Page) {
 				for i := range p.Items {
@@ -197,5 +231,25 @@ func forgetsPages(l *location) {
 			}
 		}
 		return r, err
+	}
+}
+
+// rewritesItems puts the items of every page again.
+func rewritesItems(l *location) {
+	l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+		r, err := l.LocationStore.Scan(ctx, request)
+		p, ok := r.(spi.Page)
+		if !ok {
+			return r, err
+		}
+		for _, item := range p.Items {
+			put := spi.Put{Key: item.Key, Bytes: item.Value.Bytes}
+			if item.Value.ExpiresAt == spi.NoExpiry {
+				_, _ = l.LocationStore.Write(ctx, spi.WriteRequest{
+					Conditions: []spi.Condition{spi.VersionCondition{Key: item.Key, Expected: item.Value.Version}}, Mutations: []spi.Mutation{put},
+				})
+			}
+		}
+		return p, err
 	}
 }

@@ -2,6 +2,8 @@ package mutants
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -18,6 +20,15 @@ func valueMutants() []Mutant {
 		onLocation("read/cached", "L2.observation", "A value that was read once is answered from a cache.", cachedRead),
 		script("read/extends-expiry", "L2.observation", "Reading a value that expires pushes its expiry out by an hour.",
 			onRead("local now = clock()\n", "local now = clock()\n"+touchOnRead)),
+		onLocation("read/absent-is-empty", "L2.observation", "An absent key reads as an empty value.", func(l *location) {
+			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
+				r, err := l.LocationStore.Read(ctx, key)
+				if m, ok := r.(spi.Missing); ok {
+					return spi.Found{Value: spi.Value{Bytes: []byte{}, Version: "0"}, StoreNow: m.StoreNow}, err
+				}
+				return r, err
+			}
+		}),
 		onLocation("read/expiry-left-out", "L2.observation", "A read does not tell the expiry.", func(l *location) {
 			l.read = changeFound(l, func(f *spi.Found) { f.Value.ExpiresAt = spi.NoExpiry })
 		}),
@@ -68,6 +79,12 @@ func valueMutants() []Mutant {
 		})),
 		keys("key/pattern-characters", "L3.key-identity", "Characters of patterns and hash tags in keys are all the same.", plain(func(k string) string {
 			return strings.NewReplacer("*", "_", "?", "_", "[", "_", "]", "_", "{", "_", "}", "_", ":", "_").Replace(k)
+		})),
+		keys("key/short-digest", "L3.key-identity", "Keys are told apart by a digest of 12 bits.", plain(func(k string) string {
+			if k == "" {
+				return k
+			}
+			return fmt.Sprintf("%03x", crc32.ChecksumIEEE([]byte(k))&0xfff)
 		})),
 		keys("key/invalid-utf8-replaced", "L3.key-utf8", "Bytes of a key that are no UTF-8 become U+FFFD instead of an argument error.", plain(func(k string) string {
 			return strings.ToValidUTF8(k, "\uFFFD")

@@ -171,6 +171,9 @@ func cursorWrongPrefix(t *harness.T) {
 			inSnapshot(t, want, p.Items)
 		}
 	}
+	for k := range want { // which a snapshot that was unpinned would not survive
+		l.MustPut(k, []byte("later"), nil)
+	}
 	resume(t, l, "k", want, first)
 }
 

@@ -29,6 +29,8 @@ func relocationCases() []harness.Case {
 			"R4.read R3.expiry-clock", readBlob),
 		relocationCase("relocation/read-missing", "Reading a reference that was never put or was deleted answers Missing.",
 			"R4.read R5.closed-results", readMissingBlob),
+		relocationCase("relocation/one-observation", "Bytes and expiry that are read belong together while another instance deletes and puts.",
+			"R4.read", blobOneObservation),
 		relocationCase("relocation/delete", "Delete removes its reference and succeeds however often it is repeated, also for one that was never put or has expired.",
 			"R4.delete", deleteBlob),
 		relocationCase("renew/extends", "Renew sets the expiry to the store time plus the retention, and the bytes stay.",
@@ -297,9 +299,12 @@ func neighboursStay(t *harness.T) {
 	r.MustStore("r2", payload, brief)
 	expired := t.Now() + brief + blobSlack
 	r.MustStore("r:r", payload, hour)
+	r.MustStore("r:r:r", payload, hour)
 	r.MustDelete("r:r")
 	awaitExpiry(t, expired)
 	r.MustMiss("r2")
 	r.MustMiss("r:r")
-	t.EqualBytes("R6.published", "the payload with retention left", payload, r.MustFind("r").Bytes)
+	for _, ref := range []spi.Reference{"r", "r:r:r"} {
+		t.EqualBytes("R6.published", "the payload with retention left", payload, r.MustFind(ref).Bytes)
+	}
 }
