@@ -49,7 +49,10 @@ func TestCredentials(t *testing.T) {
 			if mode == "kill-redis" {
 				s, _ = server(t, redisenv.ServerOptions{Username: "judge", Password: secret})
 			}
-			args := append([]string{"--redis", s.ConnInfo().URL, "--verbose", "--run", "spi/read", "--run", "spi/expiry", "--timeout", "2s"}, reportFlags...)
+			args := append([]string{"--redis", s.ConnInfo().URL, "--verbose", "--run", "spi/read", "--run", "spi/expiry"}, reportFlags...)
+			if mode == "hang" {
+				args = append(args, "--timeout", "500ms")
+			}
 			r := newRow(t, args...).target(mode).run()
 			if want := map[string]int{"good": 0, "blab": 1, "hang": 3, "kill-redis": 3}[mode]; r.status != want {
 				t.Errorf("status %d, want %d", r.status, want)
