@@ -18,6 +18,7 @@ const failingTimeout = 400 * time.Millisecond
 type breakdown struct {
 	slug, title string
 	begin       func(*redisenv.Proxy)
+	connect     bool // it meets new connections, so a first one too
 	silent      bool // nothing ever answers: the operation timeout must end it
 }
 
@@ -27,11 +28,11 @@ func answering(slug, text string) breakdown {
 }
 
 var breakdowns = []breakdown{
-	{slug: "refused", title: "while connections are refused", begin: func(p *redisenv.Proxy) {
+	{slug: "refused", title: "while connections are refused", connect: true, begin: func(p *redisenv.Proxy) {
 		p.Refuse()
 		p.CutAll()
 	}},
-	{slug: "reset", title: "while connections are reset", begin: func(p *redisenv.Proxy) {
+	{slug: "reset", title: "while connections are reset", connect: true, begin: func(p *redisenv.Proxy) {
 		p.Arm(redisenv.Connecting(), redisenv.Cut())
 		p.CutAll()
 	}},
@@ -41,7 +42,7 @@ var breakdowns = []breakdown{
 	{slug: "silent", title: "while Redis is silent", silent: true, begin: func(p *redisenv.Proxy) {
 		p.Arm(redisenv.Match{}, redisenv.Swallow())
 	}},
-	{slug: "silent-at-connect", title: "while new connections are silent", begin: func(p *redisenv.Proxy) {
+	{slug: "silent-at-connect", title: "while new connections are silent", connect: true, begin: func(p *redisenv.Proxy) {
 		p.Arm(redisenv.Connecting(), redisenv.Swallow())
 		p.CutAll()
 	}},

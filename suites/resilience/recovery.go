@@ -14,7 +14,10 @@ import (
 func recoveryCases() []harness.Case {
 	recovers := func(k *kind) string { return k.recover + " " + k.class }
 	var cases []harness.Case
-	for _, first := range []breakdown{breakdowns[0], breakdowns[1], breakdowns[4]} {
+	for _, first := range breakdowns {
+		if !first.connect {
+			continue
+		}
 		cases = append(cases, eachKind("recovery/first-connect-"+first.slug,
 			"A %s whose first connection failed "+first.title+" works once Redis is there.", recovers,
 			func(t *harness.T, k *kind) { firstConnectFails(t, k, first) })...)
