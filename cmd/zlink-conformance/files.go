@@ -40,6 +40,17 @@ func (f *runFlags) files() ([]reportFile, error) {
 	return out, nil
 }
 
+// artifacts is the folder of the first report file: what helps to understand a
+// failure is kept beside it.
+func (f *runFlags) artifacts() string {
+	for _, path := range []string{f.html, f.junit, f.json, f.markdown} {
+		if path != "" {
+			return filepath.Dir(path)
+		}
+	}
+	return ""
+}
+
 // writeFiles writes what can be written and joins the errors of the rest.
 func writeFiles(files []reportFile, run result.Run) error {
 	var errs []error

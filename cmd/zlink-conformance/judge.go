@@ -31,6 +31,8 @@ type job struct {
 	deselected   int // cases that --run and --skip left out
 	files        []reportFile
 	verbose      bool
+	modelOps     int    // of each case of model/sequences; 0: the default
+	replay       string // file of the script that is played; "": none
 }
 
 // do runs the cases in each environment and reports. A run that could not
@@ -154,6 +156,8 @@ func (j *job) repeat(o redisenv.Options, id string) string {
 	add("--redis", mode, redisenv.ModeAuto)
 	add("--redis-image", o.Image, redisenv.DefaultImage)
 	add("--topology", o.Topology, redisenv.TopologyStandalone)
+	add("--model-ops", strconv.Itoa(j.modelOps), "0")
+	add("--replay", j.replay, "")
 	if j.config.Large {
 		words = append(words, "--large")
 	}

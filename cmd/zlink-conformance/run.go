@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/harness"
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/suites"
+	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/target"
 )
 
@@ -30,6 +32,8 @@ type runFlags struct {
 	seed                        int64
 	strict, failFast, large     bool
 	verbose                     bool
+	modelOps                    int
+	replay                      string
 	junit, json, html, markdown string
 }
 
@@ -73,6 +77,8 @@ for slashes, ? for one, and a suite's name for all its cases.`,
 	flags.BoolVar(&f.strict, "strict", false, "a broken SHOULD fails the run")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "start no further case after the first failure")
 	flags.BoolVar(&f.large, "large", false, "also run the cases that move hundreds of MiB")
+	flags.IntVar(&f.modelOps, "model-ops", 0, "operations that each case of model/sequences performs (default: a few hundred)")
+	flags.StringVar(&f.replay, "replay", "", "instead of the cases, play the script in this file, as a failed case of model/sequences left it")
 	flags.StringVar(&f.junit, "junit", "", "write a JUnit report to this file")
 	flags.StringVar(&f.json, "json", "", "write a JSON report to this file")
 	flags.StringVar(&f.html, "html", "", "write an HTML report to this file")
@@ -100,7 +106,10 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := suites.All()
+	all, err := f.cases()
+	if err != nil {
+		return nil, err
+	}
 	chosen, err := selection.Choose(caseIDs(all), f.run, f.skip)
 	if err != nil {
 		return nil, usage("%w", err)
@@ -111,12 +120,33 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	}
 	j := &job{
 		label: f.target, command: command, environments: environments, files: files, deselected: len(all) - len(chosen), verbose: f.verbose,
+		modelOps: f.modelOps, replay: f.replay,
 		config: harness.Config{
 			Cases:    slices.DeleteFunc(all, func(c harness.Case) bool { return !slices.Contains(chosen, c.ID) }),
 			Parallel: f.parallel, Timeout: f.timeout, Seed: f.seed, Strict: f.strict, FailFast: f.failFast, Large: f.large,
+			Artifacts: f.artifacts(),
 		},
 	}
 	return j, nil
+}
+
+// cases are those to choose from: all, or the one that plays a script.
+func (f *runFlags) cases() ([]harness.Case, error) {
+	if f.modelOps < 0 {
+		return nil, usage("--model-ops %d: use a number from 1", f.modelOps)
+	}
+	if f.replay == "" {
+		return suites.With(model.Options{Operations: f.modelOps}), nil
+	}
+	text, err := os.ReadFile(f.replay)
+	if err != nil {
+		return nil, usage("--replay: %w", err)
+	}
+	script, err := model.ParseScript(string(text))
+	if err != nil {
+		return nil, usage("--replay %s: %w", f.replay, err)
+	}
+	return []harness.Case{model.Replay(script)}, nil
 }
 
 // command is the target's command, nil for the reference in this process.

@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // defaultOperations keep the whole suite at about a second.
-const defaultOperations = 120
+const defaultOperations = 240
 
 // perScript is the number of operations of one script: enough for histories to
 // meet, few enough to shrink fast.

@@ -1,8 +1,17 @@
 package model_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 	"github.com/zlink-systems/zlink-conformance/target"
@@ -12,5 +21,52 @@ func TestReferencePasses(t *testing.T) {
 	env := suitetest.Env(t)
 	for range 3 {
 		suitetest.Passes(t, env, target.InProcess(target.Reference()), model.Cases(model.Options{}))
+	}
+}
+
+// A long search finds nothing on the reference (20,000 operations here,
+// beside as many on the reference in lockstep).
+func TestReferencePassesALongSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	env := suitetest.Env(t)
+	started := time.Now()
+	const operations = 4000
+	cases := slices.DeleteFunc(model.Cases(model.Options{Operations: operations}), func(c harness.Case) bool {
+		return c.Suite() != "model/sequences" || c.ID == "model/sequences/clock" // whose clock takes its time to move
+	})
+	suitetest.Passes(t, env, target.InProcess(target.Reference()), cases)
+	t.Logf("%d cases, %.0f operations a second on the target", len(cases), float64(operations*len(cases))/time.Since(started).Seconds())
+}
+
+// A history that fails leaves its picture and a script that fails its text
+// beside the report.
+func TestKeepsArtifacts(t *testing.T) {
+	env := suitetest.Env(t)
+	catalogue, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	deaf := location(func(l *faulty) {
+		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+			return l.LocationStore.Write(ctx, spi.WriteRequest{Mutations: w.Mutations})
+		}
+	})(t)
+	harness.Run(t.Context(), harness.Config{
+		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: target.InProcess(target.Reference()), Env: env,
+		Parallel: 4, Timeout: time.Minute, Artifacts: folder,
+	})
+	picture, err := os.ReadFile(filepath.Join(folder, "model-concurrency-registers-history.html"))
+	if err != nil || !strings.Contains(string(picture), "<html") {
+		t.Errorf("the picture: %v, %.100s", err, picture)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "model-sequences-location-script.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.ParseScript(string(text)); err != nil {
+		t.Errorf("the script: %v\n%s", err, text)
 	}
 }
