@@ -10,6 +10,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/suites/payload"
 	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
+	"github.com/zlink-systems/zlink-conformance/suites/resilience"
 	"github.com/zlink-systems/zlink-conformance/suites/spi"
 )
 
@@ -24,6 +25,7 @@ func With(m model.Options) []harness.Case {
 		interop.Cases(),
 		counter.Cases(),
 		payload.Cases(),
+		resilience.Cases(),
 		model.Cases(m),
 	)
 }
