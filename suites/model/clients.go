@@ -3,9 +3,11 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -14,13 +16,14 @@ type client struct {
 	t       *harness.T
 	number  int
 	store   *harness.Location
-	faulty  bool // its connection loses replies
-	judged  bool // it is a client of the target
-	grouped bool // its batches change r0 and r1 together
+	proxy   *redisenv.Proxy // loses replies; nil: nothing does
+	judged  bool            // it is a client of the target
+	grouped bool            // its batches change r0 and r1 together
 	history *history
 	rand    *rand.Rand
 	last    map[spi.Key]spi.Value // as seen last; no entry: missing
 	puts    int
+	faults  []*redisenv.Fault
 }
 
 // recovery bounds how long a store may need after its connection was cut.
@@ -50,7 +53,7 @@ func (c *client) failed(what string, err error) bool {
 	if !c.judged {
 		c.t.Troublef("%s of the reference failed: %v", what, err)
 	}
-	if !c.faulty {
+	if c.proxy == nil {
 		c.t.Fatalf("L6.closed-results", "%s failed although nothing disturbed it: %v", what, err)
 	}
 	return true
@@ -119,9 +122,16 @@ func (c *client) write() {
 	if c.grouped && first < 2 {
 		in.effects = []effect{{register: 0, changed: true, value: value}, {register: 1, changed: true, value: value}}
 	}
-	if c.rand.IntN(4) > 0 {
+	losing := c.proxy != nil && c.rand.IntN(4) == 0
+	if losing {
+		c.read(first) // so that the batch mostly applies
+	}
+	if losing || c.rand.IntN(4) > 0 {
 		e := &in.effects[c.rand.IntN(len(in.effects))]
 		e.checked, e.expected = true, string(c.last[registers[e.register]].Bytes)
+	}
+	if losing {
+		c.lose()
 	}
 	call := c.history.clock()
 	res, err := c.store.Write(c.t.Context(), c.request(in))
@@ -146,6 +156,28 @@ func (c *client) write() {
 	if out.outcome == conflict {
 		c.read(first)
 	}
+}
+
+// lose has the proxy lose the reply to the next command or the one after it,
+// which Redis has executed by then.
+func (c *client) lose() {
+	nth := 1
+	if c.rand.IntN(4) == 0 {
+		nth = 2
+	}
+	c.faults = append(c.faults, c.proxy.Arm(redisenv.Match{}.Number(nth), redisenv.DropReply()))
+}
+
+// lost reports whether the proxy has lost a reply.
+func (c *client) lost() bool {
+	return slices.ContainsFunc(c.faults, func(f *redisenv.Fault) bool {
+		select {
+		case <-f.Fired():
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 func (c *client) request(in input) spi.WriteRequest {

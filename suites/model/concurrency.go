@@ -10,7 +10,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -19,7 +18,6 @@ const (
 	eachDoes  = 25               // operations of one client
 	checkTime = 15 * time.Second // for the check of a history
 	lostFor   = 2                // clients whose connections lose replies
-	lostEach  = 3                // replies that each of them loses
 )
 
 // races is the table of the cases that check concurrent histories. The first
@@ -48,7 +46,6 @@ func concurrencyCases() []harness.Case {
 			Run: func(t *harness.T) {
 				h := newHistory()
 				all := make([]*client, clients)
-				var faults []*redisenv.Fault
 				for i := range all {
 					c := &client{t: t, number: i, judged: !r.reference || i%2 == 0, grouped: r.grouped, history: h, last: map[spi.Key]spi.Value{}}
 					c.rand = rand.New(rand.NewPCG(t.Seed(), uint64(i)))
@@ -58,9 +55,8 @@ func concurrencyCases() []harness.Case {
 					}
 					var store harness.Store
 					if r.lossy && i < lostFor {
-						c.faulty = true
-						store.Proxy = t.Proxy(nil)
-						faults = append(faults, lose(store.Proxy, c.rand)...)
+						c.proxy = t.Proxy(nil)
+						store.Proxy = c.proxy
 					}
 					c.store = provider.OpenLocation(store)
 					all[i] = c
@@ -69,7 +65,7 @@ func concurrencyCases() []harness.Case {
 				for i := range registers { // what the batches left behind
 					all[clients-1].read(i)
 				}
-				if r.lossy && !slices.ContainsFunc(faults, acted) {
+				if r.lossy && !slices.ContainsFunc(all, (*client).lost) {
 					t.Skipf("no reply was lost: the target does not connect through the fault proxy")
 				}
 				h.check(t, requirements[0], !r.grouped)
@@ -77,25 +73,6 @@ func concurrencyCases() []harness.Case {
 		})
 	}
 	return cases
-}
-
-// lose has the proxy lose the replies to some commands, which Redis has
-// executed.
-func lose(p *redisenv.Proxy, r *rand.Rand) []*redisenv.Fault {
-	faults := make([]*redisenv.Fault, lostEach)
-	for at := range faults {
-		faults[at] = p.Arm(redisenv.Match{}.Number(2+8*at+r.IntN(8)), redisenv.DropReply())
-	}
-	return faults
-}
-
-func acted(f *redisenv.Fault) bool {
-	select {
-	case <-f.Fired():
-		return true
-	default:
-		return false
-	}
 }
 
 // check judges the history. One that can't be decided in time is no verdict.
