@@ -16,6 +16,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // T is what a running case may use. Its methods are safe for concurrent use;
@@ -70,6 +71,22 @@ func (t *T) Target() *Provider { return t.target }
 
 // Reference is the reference provider, on the same Redis and key prefix.
 func (t *T) Reference() *Provider { return t.reference }
+
+// SkewedTarget is the provider under test as if its host's clock ran offset
+// ahead, behind when negative. It needs target.CapClock and ends with the case.
+func (t *T) SkewedTarget(offset time.Duration) *Provider {
+	s, ok := t.run.config.Target.(target.Skewer)
+	if !ok {
+		t.Skipf("the target's host clock can't be moved")
+	}
+	skewed, err := s.Skewed(t.ctx, offset)
+	if reason, ok := unavailable(err); ok {
+		t.Skipf("%s", reason)
+	}
+	t.trouble(err)
+	t.Cleanup(func() { skewed.Close() })
+	return &Provider{t: t, name: "target with another clock", target: skewed}
+}
 
 // Location is the target's Location Store on the case's prefix, opened once.
 func (t *T) Location() *Location { return t.target.Location() }

@@ -35,7 +35,7 @@ func newClock(dir string, skew time.Duration) (*clock, error) {
 		libc := firstFile("/lib/"+triplet+"/libc.so.6", "/usr/lib/"+triplet+"/libc.so.6", "/lib64/libc.so.6",
 			"/usr/lib64/libc.so.6", "/usr/lib/libc.so.6")
 		if lib == "" || libc == "" {
-			return nil, unavailable("needs libfaketime to move a server's clock (Debian, Ubuntu: apt-get install faketime)")
+			return nil, unavailable("needs libfaketime to move a clock (Debian, Ubuntu: apt-get install faketime)")
 		}
 		// Without the C library behind it, libfaketime's look-up allocates, and the server's jemalloc asks for the time again:
 		// an endless recursion.
@@ -43,14 +43,25 @@ func newClock(dir string, skew time.Duration) (*clock, error) {
 	case "darwin":
 		lib := firstFile("/opt/homebrew/lib/faketime/libfaketime.1.dylib", "/usr/local/lib/faketime/libfaketime.1.dylib")
 		if lib == "" {
-			return nil, unavailable("needs libfaketime to move a server's clock (brew install libfaketime)")
+			return nil, unavailable("needs libfaketime to move a clock (brew install libfaketime)")
 		}
 		preload = []string{"DYLD_INSERT_LIBRARIES=" + lib, "DYLD_FORCE_FLAT_NAMESPACE=1"}
 	default:
-		return nil, unavailable("a server's clock can't be moved on %s", runtime.GOOS)
+		return nil, unavailable("a clock can't be moved on %s", runtime.GOOS)
 	}
 	c.env = append(preload, "FAKETIME_TIMESTAMP_FILE="+c.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
 	return c, c.set(skew)
+}
+
+// HostClock returns the environment in which a process sees the host's clock offset ahead (behind when negative), if its
+// runtime asks the C library for the time. Its file lives in dir. Where libfaketime is missing the error is an
+// [*Unavailable].
+func HostClock(dir string, offset time.Duration) (env []string, err error) {
+	c, err := newClock(dir, offset)
+	if err != nil {
+		return nil, err
+	}
+	return c.env, nil
 }
 
 func (c *clock) set(offset time.Duration) error {

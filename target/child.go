@@ -54,6 +54,7 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), protocol.EnvVersion+"="+strconv.Itoa(protocol.Version))
+	cmd.Env = append(cmd.Env, options.env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	cmd.SysProcAttr = groupAttr()
 	c := &child{options: options, log: log, stdin: stdin, out: make(chan []byte), ended: make(chan struct{})}

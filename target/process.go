@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/target/protocol"
 )
 
@@ -24,6 +26,7 @@ const (
 type Options struct {
 	StartTimeout time.Duration // for the first answer; 0: 30 s
 
+	env   []string      // added to the child's environment
 	grace time.Duration // between the steps that end a process
 	trace io.Writer     // gets every line of the protocol, credentials included
 }
@@ -57,6 +60,26 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 	return p, nil
 }
 
+// Skewed starts the command once more, with a host clock of its own.
+func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, error) {
+	dir, err := os.MkdirTemp("", "zlink-conformance-clock-")
+	if err != nil {
+		return nil, Troublef("cannot make a folder for the target's clock: %v", err)
+	}
+	options := p.options
+	options.env, err = redisenv.HostClock(dir, offset)
+	var t Target
+	if err == nil {
+		t, err = Start(ctx, p.command, options)
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	t.(*process).tempDir = dir
+	return t, nil
+}
+
 // process is a Target in an adapter process.
 type process struct {
 	command []string
@@ -68,6 +91,7 @@ type process struct {
 	closing   context.Context
 	close     context.CancelFunc
 	closeOnce sync.Once
+	tempDir   string // removed by Close, if there is one
 
 	turn     chan struct{} // held by whoever uses the fields below
 	current  *child
@@ -189,6 +213,9 @@ func (p *process) Close() error {
 		defer func() { <-p.turn }()
 		if p.current.stop(); !p.current.hasEnded() {
 			err = Troublef("the target's process %d could not be killed", p.current.process.Pid)
+		}
+		if p.tempDir != "" {
+			os.RemoveAll(p.tempDir)
 		}
 	})
 	return err

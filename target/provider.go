@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/target/protocol"
@@ -15,6 +16,10 @@ type Provider struct {
 	OpenLocation   func(ctx context.Context, config StoreConfig) (spi.LocationStore, error)
 	OpenRelocation func(ctx context.Context, config StoreConfig) (spi.RelocationStore, error)
 	Surface        func() []string
+	// Skewed is the same provider as if the host's clock ran offset ahead. It
+	// goes with CapClock, and is for providers whose clock is handed to them:
+	// Go itself does not ask the C library for the time.
+	Skewed func(offset time.Duration) Provider
 }
 
 // InProcess is the provider as a target in this process. Closing it does not
@@ -27,6 +32,13 @@ func InProcess(p Provider) Target {
 type inProcess struct{ provider Provider }
 
 func (t *inProcess) Info() Info { return t.provider.Info }
+
+func (t *inProcess) Skewed(_ context.Context, offset time.Duration) (Target, error) {
+	if t.provider.Skewed == nil {
+		return nil, Unsupported("the provider's host clock can't be moved")
+	}
+	return InProcess(t.provider.Skewed(offset)), nil
+}
 
 func (t *inProcess) OpenLocation(ctx context.Context, config StoreConfig) (Location, error) {
 	store, err := openGuarded(ctx, "location", config, t.provider.OpenLocation)

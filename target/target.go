@@ -22,8 +22,6 @@ const (
 	CapValueCondition   = "condition.value"   // it knows spi.ValueCondition
 	CapSharedConnection = "shared-connection" // two stores can share a connection
 	CapSurface          = "surface"           // it lists its public declarations
-	CapCounter          = "counter"           // it issues counters itself
-	CapPayload          = "payload"           // it chunks payloads itself
 	CapUnixSocket       = "unix-socket"       // it connects over a unix socket
 	CapTLS              = "tls"               // it connects over TLS
 	CapClock            = "clock"             // its runtime obeys a faked host clock
@@ -59,6 +57,14 @@ type Target interface {
 	Log(mark int64) (lines []string, next int64)
 	// Close ends the target and everything that it started.
 	Close() error
+}
+
+// Skewer is a Target that can be had once more with another host clock
+// (capability "clock").
+type Skewer interface {
+	// Skewed returns the same target as if its host's clock ran offset ahead,
+	// behind when negative. The caller closes it.
+	Skewed(ctx context.Context, offset time.Duration) (Target, error)
 }
 
 // StoreConfig says how to open a store. To a Provider's functions, Share is the

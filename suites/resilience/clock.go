@@ -10,6 +10,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/harness"
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // clockCases run on a Redis with a clock of its own. A provider that looks at
@@ -18,14 +19,21 @@ import (
 func clockCases() []harness.Case {
 	var cases []harness.Case
 	for _, skew := range []struct {
-		slug, title string
-		by          time.Duration
-	}{{"ahead", "an hour ahead of the host", time.Hour}, {"behind", "an hour behind the host", -time.Hour}} {
+		slug, title, host string
+		by                time.Duration
+	}{
+		{"ahead", "an hour ahead of the host", "an hour ahead of Redis", time.Hour},
+		{"behind", "an hour behind the host", "an hour behind Redis", -time.Hour},
+	} {
 		cases = append(cases,
 			newCase(&location, "clock/"+skew.slug+"-location", "With the clock of Redis "+skew.title+", store times and expiries of a Location Store are those of Redis.",
 				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
 			newCase(&relocation, "clock/"+skew.slug+"-relocation", "With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
-				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }))
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }),
+			newCase(&location, "clock/host-"+skew.slug+"-location", "With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
+				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, target.CapClock),
+			newCase(&relocation, "clock/host-"+skew.slug+"-relocation", "With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, target.CapClock))
 	}
 	return append(cases,
 		newCase(&location, "clock/jump-location", "When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
@@ -56,6 +64,17 @@ func openClock(t *harness.T, k *kind, skew time.Duration) *clockWorld {
 		c.location = t.Target().OpenLocation(harness.Store{Server: s})
 	} else {
 		c.relocation = t.Target().OpenRelocation(harness.Store{Server: s})
+	}
+	return c
+}
+
+// openSkewed is an instance whose own host clock is off, on the main Redis.
+func openSkewed(t *harness.T, k *kind, skew time.Duration) *clockWorld {
+	c := &clockWorld{t: t, server: t.MainServer(), client: t.Redis()}
+	if p := t.SkewedTarget(skew); k == &location {
+		c.location = p.OpenLocation(harness.Store{})
+	} else {
+		c.relocation = p.OpenRelocation(harness.Store{})
 	}
 	return c
 }
