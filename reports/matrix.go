@@ -12,6 +12,10 @@ import (
 	"github.com/zlink-systems/zlink-conformance/result"
 )
 
+// mostShown bounds the cases that the console shows of a mutant; the other
+// reports have them all.
+const mostShown = 3
+
 // fates in the order in which summaries show them.
 var fates = []result.Fate{result.Killed, result.Survived, result.KilledByOther, result.Broken, result.NotTried}
 
@@ -69,7 +73,11 @@ func Matrix(w io.Writer, m result.Matrix) error {
 			if r.Reason != "" {
 				fmt.Fprintf(&b, "  %s\n", cut(cleanLine(r.Reason), 300))
 			}
-			for _, k := range slices.Concat(r.KilledBy, r.Errors) {
+			for i, k := range slices.Concat(r.KilledBy, r.Errors) {
+				if i == mostShown {
+					fmt.Fprintf(&b, "  and %d more\n", len(r.KilledBy)+len(r.Errors)-mostShown)
+					break
+				}
 				fmt.Fprintf(&b, "  %s: %s\n", k.Case, cut(cleanLine(k.What), 300))
 			}
 		}
@@ -91,11 +99,10 @@ func order(r result.MutantRow) int { return slices.Index(fates, r.Fate) }
 
 // killers are the cases that found a mutant, cut to a few.
 func killers(r result.MutantRow) string {
-	const most = 3
 	var ids []string
 	for _, k := range r.KilledBy {
-		if len(ids) == most {
-			ids = append(ids, fmt.Sprintf("and %d more", len(r.KilledBy)-most))
+		if len(ids) == mostShown {
+			ids = append(ids, fmt.Sprintf("and %d more", len(r.KilledBy)-mostShown))
 			break
 		}
 		ids = append(ids, k.Case)
