@@ -77,7 +77,7 @@ var sequences = []struct {
 			keys: fewKeys, references: refs, retentions: lasting}},
 	{"clock", "Random operations answer as the contract's model does while the store's clock is moved on and values expire",
 		expiryRequirements + " " + locationRequirements + " " + relocationRequirements + " " + scanRequirements, bothNeeds, lockstep, true,
-		mix{write: 8, read: 6, scan: 2, next: 1, rest: 2, blobPut: 3, blobRead: 3, blobRenew: 1, blobDelete: 1, advance: 4,
+		mix{write: 8, read: 4, scan: 3, next: 1, rest: 2, blobPut: 3, blobRead: 3, blobRenew: 1, blobDelete: 1, advance: 3,
 			keys: fewKeys[:3], references: refs[:2], retentions: seconds}},
 	{"shared-prefix", "Target and reference, in random turns on one key prefix, answer as one store of the contract's model does",
 		interopRequirements + " " + locationRequirements + " " + scanRequirements + " " + relocationRequirements, sharedNeeds, shared, false,
