@@ -18,6 +18,7 @@ func batchMutants() []Mutant {
 		script("batch/version-of-absent", "L4.version", "Version holds for absent keys.", onWrite("holds = exists and current.version == expected", "holds = not exists or current.version == expected")),
 		script("batch/version-as-number", "L4.version", "Versions are compared as numbers.", onWrite("current.version == expected", "tonumber(current.version) == tonumber(expected)")),
 		script("batch/version-not-compared", "L4.version", "Version holds for any version.", onWrite("holds = exists and current.version == expected", "holds = exists")),
+		script("batch/version-of-the-store", "L4.version", "A version is good only until two others have been issued, for whatever key.", onWrite("holds = exists and current.version == expected", "holds = exists and current.version == expected and tonumber(call('GET', sequence)) - (tonumber(expected) or 0) < 2")),
 		script("batch/version-of-expired", "L4.version", "Version holds for a value that has expired.", onWrite(exists, "local exists = current and (kind == 'version' and not current.tombstone or live(current, now))")),
 		script("batch/value-length-only", "L4.value", "A value condition compares lengths only.", onWrite("\n      and string.sub(found[1], current.first, current.last) == expected", "")),
 		script("batch/value-of-absent", "L4.value", "A value condition on an empty value holds for absent keys.", onWrite("holds = exists and current.size == #expected", "holds = not exists and expected == '' or exists and current.size == #expected")),

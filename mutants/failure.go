@@ -5,15 +5,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // failureMutants break what an operation does when it fails (L6, R5).
@@ -36,6 +33,12 @@ func failureMutants() []Mutant {
 		provided("failure/relocation-timeout-ignored", "R5.timeout", "The operation timeout is taken for four times as long.", slow),
 		provided("failure/timeout-per-phase", "R5.timeout", "The operation timeout bounds each read and write of the connection instead of the whole.", timeoutPerPhase),
 		provided("failure/relocation-timeout-is-failure", "R5.timeout", "A timeout is reported as any other failure.", reclassified(spi.KindTimeout, spi.KindStoreFailure)),
+		provided("failure/location-busy-connecting", "L6.recover", "While the first operation connects, others fail.", busyConnecting),
+		provided("failure/relocation-busy-connecting", "R5.recover", "While the first operation connects, others fail.", busyConnecting),
+		provided("failure/location-connections-not-replaced", "L6.recover", "Connections that are lost are replaced a few times only.", fewConnections),
+		provided("failure/relocation-connections-not-replaced", "R5.recover", "Connections that are lost are replaced a few times only.", fewConnections),
+		provided("failure/location-script-loaded-once", "L6.recover", "A script is loaded once, and missed for ever when Redis has forgotten it.", scriptsOnce),
+		provided("failure/relocation-script-loaded-once", "R5.recover", "A script is loaded once, and missed for ever when Redis has forgotten it.", scriptsOnce),
 		provided("failure/location-poisoned", "L6.recover", "The first failure of a connection is kept and answered for ever.", poisoned),
 		provided("failure/relocation-poisoned", "R5.recover", "The first failure of a connection is kept and answered for ever.", poisoned),
 	}, lostMutants(), closedResultMutants())
@@ -84,6 +87,24 @@ func lostMutants() []Mutant {
 				}
 			}
 			return a, nil
+		}),
+		onLocation("lost/cancelled-write-is-conflict", "L6.unknown-outcome", "A write that was cancelled under way is a Conflict.", func(l *location) {
+			l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+				r, err := l.LocationStore.Write(ctx, w)
+				if spi.KindOf(err) == spi.KindCancelled {
+					return spi.Conflict{StoreNow: hostNow()}, nil
+				}
+				return r, err
+			}
+		}),
+		onRelocation("lost/cancelled-put-is-conflict", "R5.unknown-outcome", "A Put that was cancelled under way is a Conflict.", func(r *relocation) {
+			r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+				result, err := r.RelocationStore.Put(ctx, ref, p, ms)
+				if spi.KindOf(err) == spi.KindCancelled {
+					return spi.Conflict{StoreNow: hostNow()}, nil
+				}
+				return result, err
+			}
 		}),
 		write("lost/write-is-retried", "A write whose reply was lost is sent again, and so applied twice or a Conflict with itself.", func(ctx context.Context, l *location, w spi.WriteRequest) (spi.WriteResult, error) {
 			return l.LocationStore.Write(ctx, w)
@@ -224,67 +245,6 @@ func closedResultMutants() []Mutant {
 			}
 		}),
 	}
-}
-
-// slow opens stores with four times the operation timeout.
-func slow() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
-		o.OperationTimeout = 4 * timeoutOf(o)
-		return o
-	})
-}
-
-func timeoutOf(o reference.Options) time.Duration {
-	if o.OperationTimeout == 0 {
-		return reference.DefaultOperationTimeout
-	}
-	return o.OperationTimeout
-}
-
-// timeoutPerPhase bounds connecting and each read and write of a connection.
-func timeoutPerPhase() target.Provider {
-	p := opened(func(o reference.Options) reference.Options {
-		timeout := timeoutOf(o)
-		o.OperationTimeout = time.Hour
-		if o.Redis != nil {
-			options := *o.Redis
-			options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
-				if err != nil {
-					return nil, err
-				}
-				return phased{conn, timeout}, nil
-			}
-			o.Redis = &options
-		}
-		return o
-	})
-	return everyError(p, func(err error) error {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return &spi.Error{Kind: spi.KindTimeout, Message: "a phase took too long", Err: err}
-		}
-		return err
-	})
-}
-
-// phased is a connection on which each read and write has the whole timeout.
-type phased struct {
-	net.Conn
-	timeout time.Duration
-}
-
-func (c phased) Read(b []byte) (int, error) {
-	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(b)
-}
-
-func (c phased) Write(b []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(b)
 }
 
 // answered says that err is Redis's own answer.

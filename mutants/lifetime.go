@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/target"
 )
@@ -60,11 +61,30 @@ func lifetimeMutants() []Mutant {
 		provided("stores/one-kind-at-a-time", "L10.two-stores", "Opening a store of one kind closes those of the other kind.", oneKind),
 		provided("stores/one-redis-only", "L10.two-stores", "Every store is opened on the Redis of the first one.", oneRedis),
 		provided("stores/one-prefix-only", "L10.two-stores", "Every store on a Redis has the key prefix of the first one there.", onePrefix),
+		connected("stores/password-ignored", "The password is not sent.", func(c *redisenv.ConnInfo) { c.Password = "" }),
+		connected("stores/user-ignored", "The user is not sent.", func(c *redisenv.ConnInfo) { c.Username = "" }),
+		connected("stores/tls-ignored", "TLS is not spoken.", func(c *redisenv.ConnInfo) { c.TLS = false }),
+		connected("stores/socket-ignored", "A unix socket is taken for a server on this host.", func(c *redisenv.ConnInfo) {
+			if c.Host == "" {
+				c.Host, c.Port = "127.0.0.1", 1
+			}
+		}),
+		connected("stores/database-ignored", "Every store is opened on database 0.", func(c *redisenv.ConnInfo) { c.DB = 0 }),
 		provided("surface/script-type", "R9.surface", "A type for scripts is public.", public("RelocationScripts")),
 		provided("surface/move-history", "R9.surface", "An operation for the move history is public.", public("RedisRelocationStore.GetMoveHistory")),
 		provided("surface/authority-type", "L10.surface", "A type for authority is public.", public("AuthorityRecord")),
 		provided("surface/key-layout", "L10.surface", "A type for the key layout is public.", public("LocationKeyLayout")),
 	}
+}
+
+// connected is a mutant that connects to another place than it was told.
+func connected(id, title string, change func(*redisenv.ConnInfo)) Mutant {
+	return provided(id, "L10.two-stores", title, func() target.Provider {
+		return configured(func(c target.StoreConfig) target.StoreConfig {
+			change(&c.Redis)
+			return c
+		})
+	})
 }
 
 func public(name string) func() target.Provider {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,10 +17,18 @@ import (
 // keys of its prefix, which is escaped in the pattern or not, then one command
 // for each record. The cursor is the last key, and nothing is pinned.
 func scanByKeys(l *location, escaped bool) func(context.Context, spi.ScanRequest) (spi.ScanResult, error) {
+	connect := sync.OnceValues(func() (*redis.Client, error) { return client(l.config) })
+	l.close = func() error {
+		if c, err := connect(); err == nil {
+			_ = c.Close()
+		}
+		return l.LocationStore.Close()
+	}
 	return func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-		checked, err := l.LocationStore.Scan(ctx, request) // arguments and the clock
-		if p, ok := checked.(spi.Page); !ok && request.Cursor == nil || ok && p.Next == nil && request.Cursor == nil && escaped {
-			return checked, err
+		if request.Cursor == nil { // for the arguments
+			if _, err := l.LocationStore.Scan(ctx, request); err != nil {
+				return nil, err
+			}
 		}
 		after := ""
 		if request.Cursor != nil {
@@ -29,11 +38,10 @@ func scanByKeys(l *location, escaped bool) func(context.Context, spi.ScanRequest
 			}
 			after = string(raw)
 		}
-		c, err := client(l.config)
+		c, err := connect()
 		if err != nil {
 			return nil, err
 		}
-		defer c.Close()
 		now, err := c.Time(ctx).Result()
 		if err != nil {
 			return nil, failure(err.Error())
