@@ -32,7 +32,10 @@ func MatrixJudgement(m result.Matrix) string {
 	if len(m.Idle) > 0 {
 		parts = append(parts, plural(len(m.Idle), "case")+" without a mutant")
 	}
-	counts := plural(len(m.Mutants), "mutant") + ": " + strings.Join(parts, ", ")
+	counts := "no mutant"
+	if len(m.Mutants) > 0 {
+		counts = plural(len(m.Mutants), "mutant") + ": " + strings.Join(parts, ", ")
+	}
 	switch {
 	case m.ExitStatus() == result.ExitNonconform:
 		counts = "HOLES  " + counts

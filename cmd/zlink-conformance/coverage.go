@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/mutants"
 	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/suites"
 )
@@ -15,7 +15,7 @@ func newCoverage() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "coverage",
-		Short: "Show which cases verify each requirement; exit status 1 if one has none",
+		Short: "Show which cases and mutants stand behind each requirement; exit status 1 if one has none",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := coverage()
@@ -46,24 +46,27 @@ func coverage() (contract.Report, error) {
 	for _, c := range suites.All() {
 		cases = append(cases, contract.CaseRef{ID: c.ID, Requirements: c.Requirements})
 	}
-	report := contract.Coverage(catalogue, cases, nil)
-	report.Problems = slices.DeleteFunc(report.Problems, func(p contract.Problem) bool { return p.Kind == contract.NoMutant })
-	return report, nil
+	var wrong []contract.MutantRef
+	for _, m := range mutants.All() {
+		wrong = append(wrong, contract.MutantRef{ID: m.ID, Requirement: m.Requirement})
+	}
+	return contract.Coverage(catalogue, cases, wrong), nil
 }
 
 func coverageRows(report contract.Report) [][]any {
-	rows := [][]any{{"REQUIREMENT", "LEVEL", "CASES", "SENTENCE"}}
+	rows := [][]any{{"REQUIREMENT", "LEVEL", "CASES", "MUTANTS", "SENTENCE"}}
 	for _, r := range report.Rows {
-		by, sentence := fmt.Sprint(len(r.Cases)), r.Requirement.Sentence
+		by, wrong, sentence := fmt.Sprint(len(r.Cases)), fmt.Sprint(len(r.Mutants)), r.Requirement.Sentence
 		if !r.Requirement.Testable() {
-			by, sentence = "-", sentence+" (no test: "+r.Requirement.Untestable+")"
+			by, wrong, sentence = "-", "-", sentence+" (no test: "+r.Requirement.Untestable+")"
 		}
-		rows = append(rows, []any{r.Requirement.ID, r.Requirement.Level, by, sentence})
+		rows = append(rows, []any{r.Requirement.ID, r.Requirement.Level, by, wrong, sentence})
 	}
 	rows = append(rows, []any{})
 	for _, p := range report.Problems {
 		rows = append(rows, []any{p.String()})
 	}
 	t := report.Totals
-	return append(rows, []any{fmt.Sprintf("%d requirements, %d testable, %d of them with a case", t.Requirements, t.Testable, t.WithCase)})
+	return append(rows, []any{fmt.Sprintf("%d requirements, %d testable, %d of them with a case, %d with a mutant",
+		t.Requirements, t.Testable, t.WithCase, t.WithMutant)})
 }

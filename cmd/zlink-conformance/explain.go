@@ -11,6 +11,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/mutants"
 	"github.com/zlink-systems/zlink-conformance/suites"
 )
 
@@ -60,6 +61,11 @@ func explainRequirement(w io.Writer, r contract.Requirement, cases []harness.Cas
 	for _, c := range cases {
 		if slices.Contains(c.Requirements, r.ID) {
 			fmt.Fprintf(w, "  case:     %s: %s\n", c.ID, c.Title)
+		}
+	}
+	for _, m := range mutants.All() {
+		if m.Requirement == r.ID {
+			fmt.Fprintf(w, "  mutant:   %s: %s\n", m.ID, m.Title)
 		}
 	}
 }

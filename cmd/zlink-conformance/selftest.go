@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,13 +42,13 @@ breaks, or, when all mutants run, if a case finds none.`,
   zlink-conformance selftest --mutant scan --mutant '*retention*' -v`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			chosen, files, err := f.check(cmd)
+			s, err := f.check(cmd)
 			if err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return f.do(ctx, chosen, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return s.do(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -63,18 +63,32 @@ breaks, or, when all mutants run, if a case finds none.`,
 	return cmd
 }
 
+// selftest is a run of mutants that the flags describe.
+type selftest struct {
+	redis   redisenv.Options
+	config  mutants.Config
+	files   []matrixFile
+	verbose bool
+}
+
 // matrixFile is a report that was asked for.
 type matrixFile struct {
 	path  string
 	write func(io.Writer, result.Matrix) error
 }
 
-func (f *selftestFlags) check(cmd *cobra.Command) ([]mutants.Mutant, []matrixFile, error) {
+// check turns the flags into a selftest, or says what is wrong with them.
+func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	if f.parallel < 1 {
-		return nil, nil, usage("--parallel %d: use a number from 1", f.parallel)
+		return nil, usage("--parallel %d: use a number from 1", f.parallel)
 	}
 	if !cmd.Flags().Changed("seed") {
 		f.seed = rand.Int64N(1_000_000_000)
+	}
+	// As of run, where one environment is one Redis.
+	environments, err := (&runFlags{redis: f.redis, image: redisenv.DefaultImage, topology: redisenv.TopologyStandalone, seed: f.seed}).environments()
+	if err != nil {
+		return nil, err
 	}
 	all := mutants.All()
 	ids := make([]string, len(all))
@@ -84,12 +98,12 @@ func (f *selftestFlags) check(cmd *cobra.Command) ([]mutants.Mutant, []matrixFil
 	if len(f.mutants) > 0 {
 		chosen, err := selection.Pick("--mutant", ids, f.mutants)
 		if err != nil {
-			return nil, nil, usage("%w", err)
+			return nil, usage("%w", err)
 		}
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(chosen, m.ID) })
 	}
-	if f.json != "" && f.json == f.html {
-		return nil, nil, usage("--json and --html name the same file")
+	if f.json != "" && f.html != "" && filepath.Clean(f.json) == filepath.Clean(f.html) {
+		return nil, usage("--json and --html name the same file")
 	}
 	var files []matrixFile
 	for _, r := range []struct {
@@ -103,37 +117,39 @@ func (f *selftestFlags) check(cmd *cobra.Command) ([]mutants.Mutant, []matrixFil
 			continue
 		}
 		if err := reports.Writable(r.path); err != nil {
-			return nil, nil, usage("%s: %w", r.flag, err)
+			return nil, usage("%s: %w", r.flag, err)
 		}
 		files = append(files, r.matrixFile)
 	}
-	return all, files, nil
-}
-
-func (f *selftestFlags) do(ctx context.Context, chosen []mutants.Mutant, files []matrixFile, stdout, stderr io.Writer) error {
 	catalogue, err := contract.Load()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	options := redisenv.Options{Mode: f.redis, Image: redisenv.DefaultImage, Topology: redisenv.TopologyStandalone, RunID: fmt.Sprint(f.seed)}
-	if f.verbose {
-		options.Log = stderr
+	return &selftest{
+		redis: environments[0], files: files, verbose: f.verbose,
+		config: mutants.Config{
+			Cases: suites.All(), Catalogue: catalogue, Mutants: all, Whole: len(f.mutants) == 0, Parallel: f.parallel, Seed: f.seed,
+		},
+	}, nil
+}
+
+func (s *selftest) do(ctx context.Context, stdout, stderr io.Writer) error {
+	if s.verbose {
+		s.redis.Log = stderr
 	}
-	env, err := redisenv.Start(ctx, options)
+	env, err := redisenv.Start(ctx, s.redis)
 	if err != nil {
 		return trouble(err)
 	}
 	defer closing(stderr, "Redis", env)
-	config := mutants.Config{
-		Env: env, Cases: suites.All(), Catalogue: catalogue, Mutants: chosen, Whole: len(f.mutants) == 0,
-		Parallel: f.parallel, Seed: f.seed,
-	}
-	if f.verbose {
+	config := s.config
+	config.Env = env
+	if s.verbose {
 		config.Done = func(r result.MutantRow) { _ = reports.MatrixLine(stdout, r) }
 	}
 	matrix := mutants.Run(ctx, config)
 	matrix.Tool = version()
-	for _, r := range files {
+	for _, r := range s.files {
 		if err := reports.WriteFile(r.path, func(w io.Writer) error { return r.write(w, matrix) }); err != nil {
 			return trouble(err)
 		}

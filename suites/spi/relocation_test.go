@@ -2,11 +2,9 @@ package spi
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 	"github.com/zlink-systems/zlink-conformance/target"
 )
@@ -19,34 +17,6 @@ func storeCases() []harness.Case {
 
 func TestStoreCasesPassOnTheReference(t *testing.T) {
 	suitetest.Passes(t, suitetest.Env(t), target.InProcess(target.Reference()), storeCases())
-}
-
-// Each sabotage of the reference is caught by the cases that are named with
-// it, whatever else it breaks.
-func TestStoreCasesCatchSabotages(t *testing.T) {
-	env := suitetest.Env(t)
-	for _, s := range sabotages {
-		t.Run(strings.ReplaceAll(s.name, " ", "-"), func(t *testing.T) {
-			var cases []harness.Case
-			for _, c := range storeCases() {
-				if slices.Contains(s.caught, strings.TrimPrefix(c.ID, "spi/")) {
-					cases = append(cases, c)
-				}
-			}
-			if len(cases) != len(s.caught) || len(cases) == 0 {
-				t.Fatalf("%d of the cases %v exist", len(cases), s.caught)
-			}
-			want := s.verdict
-			if want == "" {
-				want = result.Fail
-			}
-			for _, c := range suitetest.Run(t, env, target.InProcess(s.provider(t)), cases).Cases {
-				if c.Verdict != want {
-					t.Errorf("%s: %s %s, want %s\n%s", c.ID, c.Verdict, c.Reason, want, suitetest.Show(c))
-				}
-			}
-		})
-	}
 }
 
 func TestPrivateTerm(t *testing.T) {
