@@ -29,9 +29,15 @@ type Store struct {
 	Proxy     *redisenv.Proxy    // through this fault proxy
 	Conn      *redisenv.ConnInfo // exactly so, whatever Server and Proxy say
 	KeyPrefix string             // "": the case's prefix
-	Timeout   time.Duration      // operation timeout; 0: the provider's default
+	Timeout   time.Duration      // operation timeout; 0: ordinaryTimeout
 	Share     target.Store       // share this store's physical connection
 }
+
+// ordinaryTimeout is the operation timeout of stores whose timeout is not the
+// subject of the case. A provider's default of a few seconds can pass on a
+// machine that is busy with something else, and that would be no fault of the
+// provider.
+const ordinaryTimeout = 30 * time.Second
 
 // Info is what the provider says of itself.
 func (p *Provider) Info() target.Info { return p.target.Info() }
@@ -113,6 +119,9 @@ func (p *Provider) Surface() []string {
 
 func (p *Provider) config(s Store) target.StoreConfig {
 	c := target.StoreConfig{KeyPrefix: s.KeyPrefix, OperationTimeout: s.Timeout}
+	if c.OperationTimeout == 0 {
+		c.OperationTimeout = ordinaryTimeout
+	}
 	if c.KeyPrefix == "" {
 		c.KeyPrefix = p.t.prefix
 	}
