@@ -76,7 +76,7 @@ func liveItems(ctx context.Context, c *redis.Client, prefix string, escaped bool
 	var items []spi.Item
 	keys := c.Scan(ctx, 0, prefix+":{zlink-location-v3}:opaque:*", 1000).Iterator()
 	for keys.Next(ctx) {
-		members, err := c.ZRevRange(ctx, keys.Val(), 0, 0).Result()
+		members, err := c.ZRangeArgs(ctx, redis.ZRangeArgs{Key: keys.Val(), Start: 0, Stop: 0, Rev: true}).Result()
 		if err != nil || len(members) == 0 {
 			continue // a key of the bookkeeping
 		}

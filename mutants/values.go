@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -20,6 +22,7 @@ func valueMutants() []Mutant {
 		onLocation("read/cached", "L2.observation", "A value that was read once is answered from a cache.", cachedRead),
 		script("read/extends-expiry", "L2.observation", "Reading a value that expires pushes its expiry out by an hour.",
 			onRead("local now = clock()\n", "local now = clock()\n"+touchOnRead)),
+		onLocation("read/last-put", "L2.observation", "A read answers the bytes that the instance put last, whatever the key.", lastPut),
 		onLocation("read/absent-is-empty", "L2.observation", "An absent key reads as an empty value.", func(l *location) {
 			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 				r, err := l.LocationStore.Read(ctx, key)
@@ -216,6 +219,26 @@ func cachedRead(l *location) {
 		}
 		return r, err
 	}
+}
+
+func lastPut(l *location) {
+	var last atomic.Value
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		r, err := l.LocationStore.Write(ctx, w)
+		if _, ok := r.(spi.Applied); ok {
+			for _, m := range w.Mutations {
+				if p, ok := m.(spi.Put); ok {
+					last.Store(slices.Clone(p.Bytes))
+				}
+			}
+		}
+		return r, err
+	}
+	l.read = changeFound(l, func(f *spi.Found) {
+		if b, ok := last.Load().([]byte); ok {
+			f.Value.Bytes = slices.Clone(b)
+		}
+	})
 }
 
 // foundAgain answers what it has found before when a value is Missing only
