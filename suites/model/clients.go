@@ -20,6 +20,7 @@ type client struct {
 	judged  bool            // it is a client of the target
 	grouped bool            // its batches change r0 and r1 together
 	history *history
+	scans   chan struct{} // holds one entry for each open scan of the clients
 	rand    *rand.Rand
 	last    map[spi.Key]spi.Value // as seen last; no entry: missing
 	puts    int
@@ -90,6 +91,8 @@ func (c *client) saw(key spi.Key, v spi.Value, register int, out *output) {
 // scan reads all registers in pages of one; they are one observation, made
 // while the first page was asked for.
 func (c *client) scan() {
+	c.scans <- struct{}{}
+	defer func() { <-c.scans }()
 	call := c.history.clock()
 	page := c.store.MustPage(spi.ScanRequest{Prefix: "r", Limit: 1})
 	end := c.history.clock()

@@ -44,10 +44,10 @@ func concurrencyCases() []harness.Case {
 		cases = append(cases, harness.Case{
 			ID: "model/concurrency/" + r.slug, Title: r.title, Requirements: requirements, Needs: r.needs,
 			Run: func(t *harness.T) {
-				h := newHistory()
+				h, scans := newHistory(), make(chan struct{}, openAtOnce)
 				all := make([]*client, clients)
 				for i := range all {
-					c := &client{t: t, number: i, judged: !r.reference || i%2 == 0, grouped: r.grouped, history: h, last: map[spi.Key]spi.Value{}}
+					c := &client{t: t, number: i, judged: !r.reference || i%2 == 0, grouped: r.grouped, history: h, scans: scans, last: map[spi.Key]spi.Value{}}
 					c.rand = rand.New(rand.NewPCG(t.Seed(), uint64(i)))
 					provider := t.Target()
 					if !c.judged {

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -46,7 +47,8 @@ func (m mix) random(r *rand.Rand, n int) Script {
 type generator struct {
 	mix
 	*rand.Rand
-	scans []string
+	scans []string // that were opened and not read to their end at one go
+	named int
 	puts  int
 }
 
@@ -71,13 +73,17 @@ func (g *generator) step() step {
 	case 1:
 		return readStep{pick(g, g.keys)}
 	case 2:
-		s := scanStep{fmt.Sprintf("s%d", len(g.scans)+1), pick(g, []string{"", "", "", "a", "a*"}), 1 + g.IntN(3)}
+		if len(g.scans) == openAtOnce {
+			return g.finish(g.scans[0])
+		}
+		g.named++
+		s := scanStep{fmt.Sprintf("s%d", g.named), pick(g, []string{"", "", "", "a", "a*"}), 1 + g.IntN(3)}
 		g.scans = append(g.scans, s.name)
 		return s
 	case 3:
-		return nextStep{g.openScan(), 1 + g.IntN(3)}
+		return nextStep{pick(g, g.scans), 1 + g.IntN(3)}
 	case 4:
-		return restStep{g.openScan(), 1 + g.IntN(4)}
+		return g.finish(pick(g, g.scans))
 	case 5:
 		return blobPutStep{pick(g, g.references), g.payload(), g.retention(hour)}
 	case 6:
@@ -106,9 +112,11 @@ func (g *generator) weighted(weights []int) int {
 
 func pick[E any](g *generator, of []E) E { return of[g.IntN(len(of))] }
 
-// openScan is one of the last scans: the others have mostly ended.
-func (g *generator) openScan() string {
-	return g.scans[len(g.scans)-1-g.IntN(min(len(g.scans), 4))]
+// finish reads a scan to its end, so that no more are open than every provider
+// keeps.
+func (g *generator) finish(scan string) step {
+	g.scans = slices.DeleteFunc(g.scans, func(s string) bool { return s == scan })
+	return restStep{scan, 1 + g.IntN(4)}
 }
 
 // retention is one of the mix's, or other in place of none.

@@ -18,11 +18,15 @@ type snapshot struct {
 	shown       map[spi.Key]bool
 	cursor      *spi.Cursor // of the next page; nil: the scan has ended
 	age         int64       // ms by which the clock was moved on since the first page
+	crowded     bool        // more scans were open beside it than a provider must keep
 }
 
 // mayBeGone is the age in ms from which a provider may have dropped a snapshot.
 // The contract names no time; all official providers keep one for a minute.
 const mayBeGone = 10_000
+
+// openAtOnce is how many open scans every provider keeps (L5.snapshot).
+const openAtOnce = 4
 
 // opened judges the first page of a scan.
 func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) error {
@@ -37,7 +41,22 @@ func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) erro
 		}
 	}
 	w.snapshots[s.name] = snap
-	return w.turned(snap, s.limit, page)
+	err := w.turned(snap, s.limit, page)
+	w.crowd(snap)
+	return err
+}
+
+// crowd notes which scans a provider may give up for the newest one.
+func (w *world) crowd(newest *snapshot) {
+	open := 0
+	for _, s := range w.snapshots {
+		if s.cursor != nil {
+			open++
+		}
+	}
+	for _, s := range w.snapshots {
+		s.crowded = s.crowded || open > openAtOnce && s != newest
+	}
 }
 
 // turned judges a page of an open scan.
@@ -45,7 +64,7 @@ func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
 	page, ok := result.(spi.Page)
 	if !ok {
 		snap.cursor = nil
-		if _, expired := result.(spi.Expired); expired && snap.age >= mayBeGone {
+		if _, expired := result.(spi.Expired); expired && (snap.age >= mayBeGone || snap.crowded) {
 			return nil
 		}
 		return broken("L5.snapshot", "a page of a snapshot that was opened just now answered %s", harness.Describe(result))

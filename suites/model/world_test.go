@@ -195,6 +195,26 @@ func TestModelOfScans(t *testing.T) {
 	}
 }
 
+// Of five scans that are open at once, a provider may give up all but the newest.
+func TestModelOfManyScans(t *testing.T) {
+	next := spi.Cursor("next")
+	w := newWorld(100)
+	for open, name := range []string{"s1", "s2", "s3", "s4", "s5"} {
+		if err := w.opened(scanStep{name, "", 1}, false, spi.Page{Next: &next, StoreNow: 100}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := w.snapshots["s1"].crowded, open == 4; got != want {
+			t.Errorf("with %d scans open, the first may be gone: %v, want %v", open+1, got, want)
+		}
+	}
+	if got := requirement(w.turned(w.snapshots["s1"], 1, spi.Expired{})); got != "" {
+		t.Errorf("the oldest of five: %q", got)
+	}
+	if got := requirement(w.turned(w.snapshots["s5"], 1, spi.Expired{})); got != "L5.snapshot" {
+		t.Errorf("the newest of five: %q", got)
+	}
+}
+
 func TestModelOfBlobs(t *testing.T) {
 	const r = spi.Reference("r")
 	// r holds "x" from 100 until 1100.

@@ -16,7 +16,7 @@ func cursorCases() []harness.Case {
 		locationCase("cursor/length", "A cursor of 0 or of 4,097 bytes is Expired or an argument error", "L5.expired L5.cursor", cursorLength),
 		locationCase("cursor/altered", "An altered cursor never fails and never shows another store", "L5.expired L5.snapshot", cursorAltered),
 		locationCase("cursor/foreign", "A cursor of a store with another key prefix is Expired", "L5.expired", cursorForeign),
-		locationCase("cursor/wrong-prefix", "A cursor with another prefix does not damage its snapshot", "L5.expired L5.snapshot", cursorWrongPrefix),
+		locationCase("cursor/wrong-prefix", "A cursor with another prefix shows nothing but its own snapshot, and does not damage it", "L5.expired L5.snapshot", cursorWrongPrefix),
 		locationCase("cursor/again", "A cursor that is used again continues the same snapshot or is Expired", "L5.snapshot L5.expired", cursorAgain),
 	}
 }
@@ -168,6 +168,11 @@ func cursorWrongPrefix(t *harness.T) {
 			return
 		}
 		if p, ok := r.(spi.Page); ok {
+			for _, i := range p.Items {
+				if _, ok := want[i.Key]; !ok {
+					t.Fatalf("L5.expired", "a cursor of a scan of prefix %q, continued with prefix %q, shows %q, which does not belong to its snapshot", "k", prefix, i.Key)
+				}
+			}
 			inSnapshot(t, want, p.Items)
 		}
 	}

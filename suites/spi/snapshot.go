@@ -12,7 +12,7 @@ func snapshotCases() []harness.Case {
 	cases := []harness.Case{
 		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot", snapshotExpiry),
 		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again", "L5.snapshot L5.complete", snapshotRecreation),
-		locationCase("snapshot/interleaved", "Two scans at once show each its own snapshot", "L5.snapshot", snapshotInterleaved),
+		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot", snapshotInterleaved),
 		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
 		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete", snapshotLarge),
 		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version", snapshotAfter),
@@ -240,7 +240,7 @@ func snapshotLarge(t *harness.T) {
 func snapshotAfter(t *harness.T) {
 	l := t.Location()
 	want := mixture(t, l, "k", 40)
-	for range 10 {
+	for range 3 {
 		l.MustPage(spi.ScanRequest{Limit: 1}) // never continued
 	}
 	scanned(t, l, "k", 3)
