@@ -48,12 +48,12 @@ const (
 )
 
 type runner struct {
-	config Config
-	id     string // makes key prefixes unique among runs
-	client *redis.Client
-	server string // the main Redis's run_id
-	heavy  sync.Mutex
-	giveUp context.CancelCauseFunc // ends the whole run
+	config  Config
+	id      string // makes key prefixes unique among runs
+	client  *redis.Client
+	healthy health // the main Redis when the run began
+	heavy   sync.Mutex
+	giveUp  context.CancelCauseFunc // ends the whole run
 }
 
 var (
@@ -68,15 +68,16 @@ func Run(ctx context.Context, config Config) result.Run {
 	started := time.Now()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	options := config.Env.Main().Options()
-	options.MaxRetries, options.DialerRetries = -1, 1 // a Redis that is gone is to be noticed at once
-	client := redis.NewClient(options)
-	defer client.Close()
-	r := &runner{config: config, id: randomID(6), client: client, giveUp: giveUp}
-	if release, err := r.begin(ctx); err != nil {
+	r := &runner{config: config, id: randomID(6), giveUp: giveUp}
+	r.client = redis.NewClient(r.options())
+	defer r.client.Close()
+	release := func() error { return nil }
+	if err := enoughFiles(); err != nil {
+		giveUp(err)
+	} else if begun, err := r.begin(ctx); err != nil {
 		giveUp(fmt.Errorf("%s can't be used: %w", config.Env.Main().Name(), err))
 	} else {
-		defer release()
+		release = begun
 	}
 	starting, stopStarting := context.WithCancelCause(ctx)
 	defer stopStarting(nil)
@@ -111,6 +112,10 @@ feed:
 	}
 	close(next)
 	wg.Wait()
+	left := release()
+	if left != nil {
+		giveUp(left)
+	}
 
 	run := result.Run{
 		Target:       describeTarget(config.Target.Info()),
@@ -123,6 +128,9 @@ feed:
 	}
 	if ctx.Err() != nil {
 		run.Interrupted = context.Cause(ctx).Error()
+		if left != nil && !strings.HasSuffix(run.Interrupted, left.Error()) {
+			run.Interrupted += "; " + left.Error()
+		}
 	}
 	for i, c := range outcomes {
 		if c == nil {
@@ -136,33 +144,37 @@ feed:
 }
 
 // begin takes the run's lease and removes what killed runs left behind.
-func (r *runner) begin(ctx context.Context) (release func(), err error) {
-	if r.server, err = serverID(ctx, r.client); err != nil {
+func (r *runner) begin(ctx context.Context) (release func() error, err error) {
+	if r.healthy, err = readHealth(ctx, r.client); err != nil {
 		return nil, err
 	}
 	giveBack, err := holdLease(ctx, r.client, r.id)
 	if err != nil {
 		return nil, err
 	}
-	release = func() {
+	release = func() error {
 		limited, stop := context.WithTimeout(context.Background(), cleanupLimit)
 		defer stop()
-		// What an operation wrote that was given up and went on.
-		_ = removeKeys(limited, r.client, "zlc-"+r.id+"-")
-		giveBack()
+		defer giveBack()
+		// What an operation wrote that was given up and went on, and what a case
+		// could not remove.
+		if err := removeKeys(limited, r.client, "zlc-"+r.id+"-"); err != nil {
+			return fmt.Errorf("keys that start with zlc-%s- could not be removed (%w): the next run on this Redis removes them", r.id, err)
+		}
+		return nil
 	}
 	if err := removeLeftovers(ctx, r.client); err != nil {
-		release()
-		return nil, err
+		return nil, errors.Join(err, release())
 	}
 	return release, nil
 }
 
-// serverID identifies the Redis process: another one behind the same address
-// holds none of a case's keys.
-func serverID(ctx context.Context, c *redis.Client) (string, error) {
-	info, err := c.InfoMap(ctx, "server").Result()
-	return info["Server"]["run_id"], err
+// options are those of the harness's own clients: a Redis that is gone is to
+// be noticed at once.
+func (r *runner) options() *redis.Options {
+	o := r.config.Env.Main().Options()
+	o.MaxRetries, o.DialerRetries = -1, 1
+	return o
 }
 
 func describeTarget(i target.Info) result.Target {
@@ -288,13 +300,13 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 				out.Verdict = result.Fail
 			}
 		}
-		if what := r.lostRedis(); what != "" {
+		if what := r.redisTrouble(); what != "" {
 			out.Verdict, out.Reason = result.Error, what+", so that the provider can't be judged"
 		}
 	case t.verdict != "":
 		out.Verdict, out.Reason = t.verdict, t.reason
 		if t.verdict == result.Error {
-			r.lostRedis()
+			r.redisTrouble()
 		}
 	case end.givenUp && ctx.Err() != nil:
 		out.Verdict, out.Reason = result.Error, "given up: "+context.Cause(ctx).Error()
@@ -303,23 +315,6 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 	default:
 		out.Verdict = result.Pass
 	}
-}
-
-// lostRedis says why the main Redis is not the one that the run began with,
-// and then ends the run; "" if it is.
-func (r *runner) lostRedis() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	name := r.config.Env.Main().Name()
-	switch id, err := serverID(ctx, r.client); {
-	case err != nil:
-		r.giveUp(fmt.Errorf("%s stopped answering", name))
-		return fmt.Sprintf("Redis is not answering (%v)", err)
-	case id != r.server:
-		r.giveUp(fmt.Errorf("%s was restarted or replaced", name))
-		return "Redis was restarted or replaced"
-	}
-	return ""
 }
 
 func (r *runner) collect(t *T, out *result.Case, logMark int64) {

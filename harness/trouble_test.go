@@ -72,6 +72,68 @@ func TestRestartedRedisIsNoVerdict(t *testing.T) {
 	}
 }
 
+// What a Redis in trouble does to a provider is no verdict on the provider.
+func TestTroubledRedisIsNoVerdict(t *testing.T) {
+	env := startRedis(t)
+	set := func(c *T, name, value string) { c.Redis().ConfigSet(c.Context(), name, value) }
+	write := func(c *T) { c.Redis().Set(c.Context(), c.KeyPrefix()+":k", strings.Repeat("v", 1<<20), 0) }
+	for _, tt := range []struct {
+		name, want string
+		config     []string
+		trouble    func(c *T)
+	}{
+		{"full", "OOM", nil, func(c *T) { set(c, "maxmemory", "1"); write(c) }},
+		{"evicting", "evicted", []string{"maxmemory-policy allkeys-lru"}, func(c *T) {
+			write(c)
+			set(c, "maxmemory", "1")
+			c.Redis().Set(c.Context(), c.KeyPrefix()+":l", "v", 0)
+		}},
+		{"without replicas", "NOREPLICAS", nil, func(c *T) { set(c, "min-replicas-to-write", "1"); write(c) }},
+		{"a replica", "READONLY", nil, func(c *T) { c.Redis().Do(c.Context(), "REPLICAOF", "127.0.0.1", "1"); write(c) }},
+		{"asks for a password", "NOAUTH", nil, func(c *T) { set(c, "requirepass", "other") }},
+		{"too few clients", "maxclients", nil, func(c *T) {
+			set(c, "maxclients", "1")
+			other := redis.NewClient(c.MainServer().Options())
+			defer other.Close()
+			other.Ping(c.Context())
+			set(c, "maxclients", "1000")
+		}},
+		{"in a script", "OOM", nil, func(c *T) {
+			set(c, "maxmemory", "1")
+			c.Redis().Eval(c.Context(), "return redis.call('SET', KEYS[1], 'v')", []string{c.KeyPrefix() + ":k"})
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := extra(t, env, redisenv.ServerOptions{Config: tt.config})
+			run := Run(t.Context(), config(t, external(t, s), Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(c *T) {
+				tt.trouble(c)
+				c.Failf("L4.put", "the provider failed")
+			}}))
+			if got := run.Cases[0]; got.Verdict != result.Error || !strings.Contains(got.Reason, tt.want) {
+				t.Errorf("got %s %q, want an error that says %s", got.Verdict, got.Reason, tt.want)
+			}
+			if !strings.Contains(run.Interrupted, tt.want) || run.ExitStatus() != result.ExitEnvironment {
+				t.Errorf("interrupted %q, status %d", run.Interrupted, run.ExitStatus())
+			}
+		})
+	}
+}
+
+// Keys that can't be removed are not left without a word.
+func TestKeysThatStayAreNamed(t *testing.T) {
+	env := startRedis(t)
+	s := extra(t, env, redisenv.ServerOptions{})
+	var prefix string
+	run := Run(t.Context(), config(t, external(t, s), Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(c *T) {
+		prefix = c.KeyPrefix()[:len("zlc-0123456789ab-")]
+		c.Redis().Set(c.Context(), c.KeyPrefix()+":k", "v", 0)
+		c.Redis().Do(c.Context(), "REPLICAOF", "127.0.0.1", "1")
+	}}))
+	if !strings.Contains(run.Interrupted, prefix) || !strings.Contains(run.Interrupted, "READONLY") || run.ExitStatus() != result.ExitEnvironment {
+		t.Errorf("interrupted %q, status %d: want the keys that start with %q and the reason", run.Interrupted, run.ExitStatus(), prefix)
+	}
+}
+
 // A run that is interrupted while it starts gives its lease back.
 func TestInterruptAtTheStartLeavesNoLease(t *testing.T) {
 	env := startRedis(t)
@@ -81,7 +143,7 @@ func TestInterruptAtTheStartLeavesNoLease(t *testing.T) {
 	r := &runner{id: "0123456789ab", client: client, config: Config{Env: env}}
 	client.AddHook(afterSet{func() { cancel(errors.New("a signal")) }})
 	if release, err := r.begin(ctx); err == nil {
-		release()
+		_ = release()
 		t.Fatal("begin did not notice that the context ended")
 	}
 	if keys := client.Keys(context.Background(), "*").Val(); len(keys) != 0 {
