@@ -26,9 +26,15 @@ lint:
 unit:
 	$(GO) test -race ./...
 
-conformance: build ## the judge judged by itself: coverage of the contract, the reference through every path
-	$(BIN) coverage
+conformance: build ## the judge judged: the contract covered, the reference through every path, the fixture, the mutants
+	$(BIN) coverage | tail -n 1
+	$(BIN) fixtures generate --check
+	$(BIN) fixtures verify
 	sh scripts/conformance.sh $(BIN)
+	$(MAKE) selftest
+
+selftest: build ## providers that are wrong on purpose: each must be caught by a case, each case must catch one
+	$(BIN) selftest --redis local
 
 fuzz: ## each fuzz target for FUZZTIME (default 2m)
 	sh scripts/fuzz.sh $(or $(FUZZTIME),2m)
