@@ -41,6 +41,13 @@ func cleanLine(s string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(clean(s))
 }
 
+// CleanLine makes text of unknown origin safe to show in one line, on a
+// terminal and elsewhere: control and format characters become visible escapes.
+func CleanLine(s string) string { return cut(cleanLine(s), maxLine) }
+
+// maxLine bounds a line in bytes.
+const maxLine = 2000
+
 // cut shortens a line to about max bytes and says how much is gone.
 func cut(s string, max int) string {
 	if len(s) <= max {

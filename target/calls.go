@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -203,19 +204,37 @@ func (c *child) receive(line []byte, length int64) {
 	}
 	switch {
 	case breach != nil && line[0] == '{':
-		c.note("the target wrote a broken message (%v): %s", breach, excerpt(line))
+		c.stray("the target wrote a broken message (%v): %s", breach, excerpt(line))
 	case breach != nil:
-		c.note("the target wrote a line to stdout that is no message (its log belongs on stderr): %s", excerpt(line))
+		c.stray("the target wrote a line to stdout that is no message (its log belongs on stderr): %s", excerpt(line))
 	case a.ID == nil:
-		c.note("the target wrote a message without an id: %s", excerpt(line))
+		c.stray("the target wrote a message without an id: %s", excerpt(line))
 	case !c.calls.deliver(*a.ID, reply{answer: a}):
-		c.note("the target answered request %d, which does not await an answer: %s", *a.ID, excerpt(line))
+		c.stray("the target answered request %d, which does not await an answer: %s", *a.ID, excerpt(line))
 	}
 }
 
 // note adds a line of the harness to the target's log.
 func (c *child) note(format string, args ...any) {
-	c.log.add("zlink-conformance: " + fmt.Sprintf(format, args...))
+	c.log.add(logLine{"zlink-conformance: " + fmt.Sprintf(format, args...), true})
+}
+
+// stray notes a line of stdout that is no message, and keeps the first ones:
+// they show best what a command is that never says hello.
+func (c *child) stray(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.note("%s", text)
+	c.strayMu.Lock()
+	defer c.strayMu.Unlock()
+	if len(c.firstStray) < strayLinesShown {
+		c.firstStray = append(c.firstStray, text)
+	}
+}
+
+func (c *child) strayLines() []string {
+	c.strayMu.Lock()
+	defer c.strayMu.Unlock()
+	return slices.Clone(c.firstStray)
 }
 
 func excerpt(line []byte) string {

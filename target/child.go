@@ -3,11 +3,13 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 const (
 	drainTime     = time.Second // for output that a dead child's own children hold open
 	logLinesShown = 10          // lines of the log in a TroubleError
+
+	strayLinesShown = 5 // of stdout, when a target does not say hello
 )
 
 // child is one running adapter process.
@@ -27,6 +31,9 @@ type child struct {
 	stdin   *os.File
 	out     chan []byte // lines for stdin
 	calls   calls
+
+	strayMu    sync.Mutex
+	firstStray []string // notes on the first lines of stdout that were no messages
 
 	stopping sync.Once
 	ended    chan struct{} // closed when the process has ended
@@ -72,6 +79,8 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 			started <- err
 			return
 		}
+		forget := atExit.add(func() { killGroup(cmd.Process) })
+		defer forget()
 		var reading sync.WaitGroup
 		reading.Go(func() { c.read(stdout) })
 		reading.Go(func() { log.copyFrom(stderr) })
@@ -93,11 +102,25 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 	if err := <-started; err != nil {
 		closeAll([]*os.File{stdin, stdout, stderr})
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			return nil, Troublef("the target's command %q was not found: check its path; it is run without a shell", command[0])
+			return nil, Troublef("the target's command %q was not found: check its path%s; it is run without a shell", command[0], hereHint(command[0]))
+		}
+		if info, e := os.Stat(command[0]); e == nil && info.Mode().IsRegular() {
+			return nil, Troublef("the target's command %q cannot be started as a program (%v): make it executable, or give its interpreter before it, as in 'node %s'",
+				command[0], err, command[0])
 		}
 		return nil, Troublef("the target's command %q cannot be started: %v", command[0], err)
 	}
 	return c, nil
+}
+
+// hereHint says how to name a file of the current folder, which a command
+// without a slash does not mean.
+func hereHint(command string) string {
+	info, err := os.Stat(command)
+	if err != nil || info.IsDir() || strings.ContainsAny(command, `/\`) {
+		return ""
+	}
+	return fmt.Sprintf("; a file of this name is here: write %q, or its interpreter before it", "./"+command)
 }
 
 // hasEnded reports whether the process has ended.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/target/protocol"
 )
@@ -66,17 +68,22 @@ func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, err
 	if err != nil {
 		return nil, Troublef("cannot make a folder for the target's clock: %v", err)
 	}
+	forget := atExit.add(func() { os.RemoveAll(dir) })
 	options := p.options
 	options.env, err = redisenv.HostClock(dir, offset)
 	var t Target
 	if err == nil {
 		t, err = Start(ctx, p.command, options)
 	}
-	if err != nil {
+	remove := func() {
 		os.RemoveAll(dir)
+		forget()
+	}
+	if err != nil {
+		remove()
 		return nil, err
 	}
-	t.(*process).tempDir = dir
+	t.(*process).removeDir = remove
 	return t, nil
 }
 
@@ -91,7 +98,7 @@ type process struct {
 	closing   context.Context
 	close     context.CancelFunc
 	closeOnce sync.Once
-	tempDir   string // removed by Close, if there is one
+	removeDir func() // called by Close, if not nil
 
 	turn     chan struct{} // held by whoever uses the fields below
 	current  *child
@@ -115,15 +122,16 @@ func (p *process) start(ctx context.Context) (*child, Info, error) {
 	}
 	switch {
 	case c.hasEnded():
-		err = Troublef("the target ended (%s) before it said hello: check that %q is an adapter and starts by itself", c.how, p.command[0])
+		err = Troublef("the target ended (%s) before it said hello: check that this command is an adapter and starts by itself: %s",
+			c.how, shellquote.Join(p.command...))
 	case errors.Is(context.Cause(ctx), errSlowStart):
-		err = Troublef("the target did not say hello within %s: check that %q speaks the adapter protocol on stdin and stdout",
-			p.options.StartTimeout, p.command[0])
+		err = Troublef("the target did not say hello within %s: check that this command speaks the adapter protocol on stdin and stdout: %s",
+			p.options.StartTimeout, shellquote.Join(p.command...))
 	}
 	c.stop()
 	var trouble *TroubleError
 	if errors.As(err, &trouble) {
-		trouble.Log = p.log.last(logLinesShown)
+		trouble.Log = append(c.strayLines(), p.log.own(logLinesShown)...)
 	}
 	return nil, Info{}, err
 }
@@ -214,8 +222,8 @@ func (p *process) Close() error {
 		if p.current.stop(); !p.current.hasEnded() {
 			err = Troublef("the target's process %d could not be killed", p.current.process.Pid)
 		}
-		if p.tempDir != "" {
-			os.RemoveAll(p.tempDir)
+		if p.removeDir != nil {
+			p.removeDir()
 		}
 	})
 	return err

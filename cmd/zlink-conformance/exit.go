@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // exit is an outcome of a command with its exit status; without an error the
@@ -34,17 +37,27 @@ func usage(format string, args ...any) error {
 
 func trouble(err error) error { return &exit{result.ExitEnvironment, err} }
 
-// sameSignal is the time within which another signal is the first one again.
-const sameSignal = time.Second
+const (
+	// sameSignal is the time within which another signal is the first one
+	// again: timeout(1) signals its child and then its own group.
+	sameSignal = 50 * time.Millisecond
+	// lastWords is the time for what the second signal still ends.
+	lastWords = time.Second
+)
+
+// interruption is what signals do to a command.
+type interruption struct {
+	mu      sync.Mutex
+	servers map[io.Closer]bool // to end when the second signal comes
+}
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
-// ends, so that the command can clean up and report; the second one ends the
-// process at once. SIGPIPE is caught, so that a closed stdout is an error of
-// the write and not the end of a process that has servers to stop.
-func interruptible(parent context.Context) (context.Context, func()) {
+// ends, so that the command can clean up and report. The second one kills the
+// targets, ends the servers that were registered, within a second, and then
+// the process.
+func interruptible(parent context.Context) (context.Context, *interruption, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	pipes := make(chan os.Signal, 1)
-	signal.Notify(pipes, syscall.SIGPIPE)
+	in := &interruption{servers: map[io.Closer]bool{}}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -58,11 +71,40 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		case <-ctx.Done():
 			return
 		}
-		// timeout(1), make and others pass on what the terminal sends as well.
 		for first := time.Now(); time.Since(first) < sameSignal; {
 			<-signals
 		}
+		in.killAll()
 		os.Exit(result.ExitEnvironment)
 	}()
-	return ctx, func() { cancel(errors.New("the command ended")) }
+	return ctx, in, func() { cancel(errors.New("the command ended")) }
+}
+
+// register has the second signal close the server, until the returned
+// function is called.
+func (in *interruption) register(server io.Closer) (forget func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.servers[server] = true
+	return func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		delete(in.servers, server)
+	}
+}
+
+func (in *interruption) killAll() {
+	target.KillAll()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var closing sync.WaitGroup
+	for server := range in.servers {
+		closing.Go(func() { _ = server.Close() })
+	}
+	done := make(chan struct{})
+	go func() { closing.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(lastWords):
+	}
 }

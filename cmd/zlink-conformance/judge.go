@@ -33,6 +33,7 @@ type job struct {
 	verbose      bool
 	modelOps     int    // of each case of model/sequences; 0: the default
 	replay       string // file of the script that is played; "": none
+	interruption *interruption
 }
 
 // do runs the cases in each environment and reports. A run that could not
@@ -107,6 +108,7 @@ func (j *job) runOne(ctx context.Context, config harness.Config, options redisen
 	if err != nil {
 		return run, err
 	}
+	defer j.interruption.register(env)()
 	defer closing(stderr, "Redis", env)
 	config.Env = env
 	config.Target = config.Reference

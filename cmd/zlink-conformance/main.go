@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"github.com/zlink-systems/zlink-conformance/reports"
 	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 func main() { os.Exit(execute(os.Args[1:])) }
@@ -20,6 +24,9 @@ func main() { os.Exit(execute(os.Args[1:])) }
 // of a command itself is a mistake in the command line.
 func execute(args []string) int {
 	logging.Disable() // the Redis client's: what matters comes back as an error
+	// A closed stdout is an error of the write, and not the end of a process that
+	// may have servers to stop.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := newRoot()
 	root.SetArgs(args)
 	err := root.Execute()
@@ -31,7 +38,12 @@ func execute(args []string) int {
 		status = e.status
 	}
 	if text := strings.Join(strings.Fields(err.Error()), " "); text != "" {
-		fmt.Fprintln(os.Stderr, "zlink-conformance: "+text)
+		fmt.Fprintln(os.Stderr, "zlink-conformance: "+reports.CleanLine(text))
+	}
+	if e, ok := errors.AsType[*target.TroubleError](err); ok {
+		for _, line := range e.Log { // what the target wrote: evidence for the line above
+			fmt.Fprintln(os.Stderr, "  "+reports.CleanLine(line))
+		}
 	}
 	return status
 }

@@ -54,12 +54,13 @@ for slashes, ? for one, and a suite's name for all its cases.`,
   zlink-conformance run --target 'node adapter.js' --junit out.xml
   zlink-conformance run --run spi/scan --skip '*/huge-*' -- ./my-adapter --fast`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, interruption, stop := interruptible(cmd.Context())
 			defer stop()
 			j, err := f.check(cmd, args)
 			if err != nil {
 				return err
 			}
+			j.interruption = interruption
 			return j.do(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

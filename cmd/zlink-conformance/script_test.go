@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +28,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"zlink-conformance":    main,
 		"interrupting-adapter": interruptingAdapter,
+		"stubborn-adapter":     stubbornAdapter,
+		"sleeper":              func() { stubborn(); time.Sleep(time.Minute) },
 	})
 }
 
@@ -32,14 +37,49 @@ func TestMain(m *testing.M) {
 // it signals its parent, twice as timeout(1) does, and then it keeps silent
 // until it is ended.
 func interruptingAdapter() {
+	serveUntilEnded(func() error {
+		parent, err := os.FindProcess(os.Getppid())
+		return errors.Join(err, parent.Signal(os.Interrupt), parent.Signal(os.Interrupt))
+	})
+}
+
+// stubbornAdapter is a target that ignores all polite requests to end, as does
+// a child that it starts, and presses Ctrl-C twice, with a pause. The file pids
+// names both.
+func stubbornAdapter() {
+	stubborn()
+	serveUntilEnded(func() error {
+		child := exec.Command("sleeper")
+		if err := child.Start(); err != nil {
+			return err
+		}
+		if err := os.WriteFile("pids", fmt.Appendf(nil, "%d %d", os.Getpid(), child.Process.Pid), 0o600); err != nil {
+			return err
+		}
+		parent, err := os.FindProcess(os.Getppid())
+		if err != nil {
+			return err
+		}
+		err = parent.Signal(os.Interrupt)
+		time.Sleep(300 * time.Millisecond) // a person's second Ctrl-C, and no repetition of the first
+		return errors.Join(err, parent.Signal(os.Interrupt))
+	})
+	time.Sleep(time.Minute)
+}
+
+// stubborn ignores the signals that ask a process to end.
+func stubborn() { signal.Ignore(os.Interrupt, syscall.SIGTERM) }
+
+// serveUntilEnded serves a provider of which the first store calls press, and
+// which then answers nothing.
+func serveUntilEnded(press func() error) {
+	var once sync.Once
 	provider := adapter.Provider{
 		Info: target.Info{Provider: "interrupter", Language: "Go", Version: "1", Layout: target.LayoutNone,
 			Stores: []string{target.StoreLocation}},
 		OpenLocation: func(ctx context.Context, _ adapter.Config) (spi.LocationStore, error) {
-			parent, err := os.FindProcess(os.Getppid())
-			if err == nil {
-				err = errors.Join(parent.Signal(os.Interrupt), parent.Signal(os.Interrupt))
-			}
+			var err error
+			once.Do(func() { err = press() })
 			if err != nil {
 				return nil, err
 			}
@@ -78,6 +118,7 @@ func TestScripts(t *testing.T) {
 			"within": within,
 			"status": status,
 			"junit":  checkJUnit,
+			"gone":   gone,
 		},
 	})
 }
@@ -122,6 +163,24 @@ func checkJUnit(ts *testscript.TestScript, neg bool, args []string) {
 	for i, want := range args[1:] {
 		if want != "-" && want != got[i] {
 			ts.Fatalf("tests, failures, errors, skipped: got %s, want %s", strings.Join(got, " "), strings.Join(args[1:], " "))
+		}
+	}
+}
+
+// gone FILE: the processes that the file names have ended or soon do.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone FILE")
+	}
+	for _, pid := range strings.Fields(ts.ReadFile(args[0])) {
+		n, err := strconv.Atoi(pid)
+		ts.Check(err)
+		p, err := os.FindProcess(n)
+		ts.Check(err)
+		for deadline := time.Now().Add(10 * time.Second); p.Signal(syscall.Signal(0)) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				ts.Fatalf("process %d is still there", n)
+			}
 		}
 	}
 }

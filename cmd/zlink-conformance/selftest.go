@@ -46,9 +46,9 @@ breaks, or, when all mutants run, if a case finds none.`,
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, interruption, stop := interruptible(cmd.Context())
 			defer stop()
-			return s.do(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return s.do(ctx, interruption, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -133,7 +133,7 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	}, nil
 }
 
-func (s *selftest) do(ctx context.Context, stdout, stderr io.Writer) error {
+func (s *selftest) do(ctx context.Context, interruption *interruption, stdout, stderr io.Writer) error {
 	if s.verbose {
 		s.redis.Log = stderr
 	}
@@ -141,6 +141,7 @@ func (s *selftest) do(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return trouble(err)
 	}
+	defer interruption.register(env)()
 	defer closing(stderr, "Redis", env)
 	config := s.config
 	config.Env = env
