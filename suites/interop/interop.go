@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -34,12 +35,12 @@ func bothWays(c harness.Case, run func(t *harness.T, one, other party)) []harnes
 	ahead.ID += "-from-target"
 	ahead.Title += " One is the target."
 	ahead.Run = func(t *harness.T) {
-		run(t, party{t, t.Target(), "the target"}, party{t, t.Reference(), "the reference"})
+		run(t, party{t: t, provider: t.Target(), name: "the target"}, party{t: t, provider: t.Reference(), name: "the reference"})
 	}
 	behind.ID += "-from-reference"
 	behind.Title += " One is the reference."
 	behind.Run = func(t *harness.T) {
-		run(t, party{t, t.Reference(), "the reference"}, party{t, t.Target(), "the target"})
+		run(t, party{t: t, provider: t.Reference(), name: "the reference"}, party{t: t, provider: t.Target(), name: "the target"})
 	}
 	return []harness.Case{ahead, behind}
 }
@@ -50,10 +51,24 @@ type party struct {
 	t        *harness.T
 	provider *harness.Provider
 	name     string
+	store    *harness.Location // that it works on; nil: the one on the main Redis
+}
+
+func (p party) location() *harness.Location {
+	if p.store != nil {
+		return p.store
+	}
+	return p.provider.Location()
+}
+
+// on is the party with a store on another server.
+func (p party) on(s *redisenv.Server) party {
+	p.store = p.provider.OpenLocation(harness.Store{Server: s})
+	return p
 }
 
 func parties(t *harness.T) [2]party {
-	return [2]party{{t, t.Target(), "the target"}, {t, t.Reference(), "the reference"}}
+	return [2]party{{t: t, provider: t.Target(), name: "the target"}, {t: t, provider: t.Reference(), name: "the reference"}}
 }
 
 // answer returns the result if it is of the kind R, or ends the case.
@@ -75,7 +90,7 @@ func kindOf[R any]() string {
 }
 
 func (p party) read(requirement string, key spi.Key) spi.ReadResult {
-	r, err := p.provider.Location().Read(p.t.Context(), key)
+	r, err := p.location().Read(p.t.Context(), key)
 	return answer[spi.ReadResult](p, requirement, fmt.Sprintf("reading %.40q", key), r, err)
 }
 
@@ -88,12 +103,12 @@ func (p party) miss(requirement string, key spi.Key) spi.Missing {
 }
 
 func (p party) apply(requirement string, request spi.WriteRequest) spi.Applied {
-	r, err := p.provider.Location().Write(p.t.Context(), request)
+	r, err := p.location().Write(p.t.Context(), request)
 	return answer[spi.Applied](p, requirement, "a write "+harness.Describe(request), r, err)
 }
 
 func (p party) conflict(requirement string, request spi.WriteRequest) {
-	r, err := p.provider.Location().Write(p.t.Context(), request)
+	r, err := p.location().Write(p.t.Context(), request)
 	answer[spi.Conflict](p, requirement, "a write "+harness.Describe(request), r, err)
 }
 
@@ -115,7 +130,7 @@ func (p party) delete(requirement string, keys ...spi.Key) {
 }
 
 func (p party) page(requirement string, request spi.ScanRequest) spi.Page {
-	r, err := p.provider.Location().Scan(p.t.Context(), request)
+	r, err := p.location().Scan(p.t.Context(), request)
 	return answer[spi.Page](p, requirement, "a scan "+harness.Describe(request), r, err)
 }
 

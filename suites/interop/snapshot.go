@@ -30,6 +30,7 @@ func snapshotCases() []harness.Case {
 			t.Equal("L9.interop-snapshot", "the scan that "+one.name+" opened before "+other.name+" wrote", want, one.finish("L9.interop-snapshot", "p/", 2, first))
 		})...)
 	}
+	cases = append(cases, agedCases()...)
 	return append(cases, harness.Case{
 		ID: "interop/snapshot/two-open", Title: "Scans that both providers opened at different times each show the records of their own first page.",
 		Requirements: []string{snapshotRule, "L5.snapshot"}, Needs: location, Run: twoOpen,

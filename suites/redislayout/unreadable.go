@@ -108,6 +108,7 @@ func unreadableCases() []harness.Case {
 			},
 		})
 	}
+	cases = append(cases, batchCases()...)
 	return append(cases, harness.Case{
 		ID: "redislayout/unreadable/scan", Title: "A scan never shows an unreadable record as if it could be read.",
 		Requirements: []string{"L9.unknown-tag"}, Needs: location, Run: scanUnreadable,

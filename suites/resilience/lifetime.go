@@ -30,11 +30,15 @@ func lifetimeCases() []harness.Case {
 // dispose closes the instance, which must end in bounded time.
 func (w *world) dispose(when string) {
 	what := "Close " + when
-	w.bounded(w.kind.dispose, what, failingTimeout+endLimit, func() {
-		if err := w.close(); err != nil {
-			w.t.Failf(w.kind.dispose, "%s failed: %v", what, err)
-		}
-	})
+	var err error
+	if !w.bounded(w.kind.dispose, what, failingTimeout+endLimit, func() {
+		err = w.close()
+	}) {
+		return
+	}
+	if err != nil {
+		w.t.Failf(w.kind.dispose, "%s failed: %v", what, err)
+	}
 }
 
 // disposeAtWork closes an instance while each of its operations is held up.
@@ -48,7 +52,7 @@ func disposeAtWork(t *harness.T, k *kind, action func() redisenv.Action) {
 		a := op.prepare(w, w.name(op))
 		fault := w.proxy.Arm(redisenv.Match{}, action())
 		var o outcome
-		w.bounded(k.dispose, what, 2*failingTimeout+2*endLimit, func() {
+		inTime := w.bounded(k.dispose, what, 2*failingTimeout+2*endLimit, func() {
 			meanwhile(t, func() { o = a.run(t.Context()) }, func(ended <-chan struct{}) {
 				select {
 				case <-fault.Fired():
@@ -63,7 +67,9 @@ func disposeAtWork(t *harness.T, k *kind, action func() redisenv.Action) {
 				})
 			})
 		})
-		w.failed(what, a, o, spi.KindCancelled)
+		if inTime {
+			w.failed(what, a, o, spi.KindCancelled)
+		}
 		w.dispose("again after " + op.title)
 		ops[0].prepare(w, fmt.Sprintf("beside-%d", i)).look() // by the other instance
 	})

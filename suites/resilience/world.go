@@ -147,16 +147,20 @@ func (a attempt) run(ctx context.Context) outcome {
 }
 
 // bounded runs the operation. If it has not ended within the limit, that is a
-// finding, and its connections are cut.
-func (w *world) bounded(requirement, what string, limit time.Duration, operation func()) {
+// finding, and its connections are cut; how it ends then says nothing more, and
+// bounded reports false.
+func (w *world) bounded(requirement, what string, limit time.Duration, operation func()) (inTime bool) {
+	inTime = true
 	meanwhile(w.t, operation, func(ended <-chan struct{}) {
 		select {
 		case <-ended:
 		case <-time.After(limit):
 			w.t.Failf(requirement, "%s had not ended %v after its start", what, limit)
+			inTime = false
 			w.heal()
 		}
 	})
+	return inTime
 }
 
 // meanwhile runs f while the operation is under way. The channel is closed
