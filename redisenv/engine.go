@@ -94,11 +94,23 @@ func imagePresent(ctx context.Context, image string) error {
 		ctx, cancel := context.WithTimeout(ctx, engineLimit)
 		defer cancel()
 		if _, err := c.ImageInspect(ctx, image); err != nil {
-			return fmt.Errorf("its engine does not have the image %s yet (docker pull %s): %w", image, image, err)
+			return &missingImage{image, err}
 		}
 		return nil
 	})
 }
+
+// missingImage says that the engine does not have an image.
+type missingImage struct {
+	image string
+	cause error
+}
+
+func (m *missingImage) Error() string {
+	return fmt.Sprintf("Docker has no image %s yet (docker pull %s, or --redis docker)", m.image, m.image)
+}
+
+func (m *missingImage) Unwrap() error { return m.cause }
 
 // containerHosts lists the hosts at which containers' ports may be reached from here. The library knows one; where it
 // believes us to be in a container, and the engine is on this machine, our own loopback is the other.

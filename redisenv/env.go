@@ -55,6 +55,7 @@ type Env struct {
 	opts Options
 	mode string // ModeDocker, ModeLocal or ModeURL of the main server
 	main *Server
+	note string
 
 	mu      sync.Mutex
 	closed  bool
@@ -140,8 +141,14 @@ func (e *Env) startAuto(ctx context.Context, so ServerOptions) (string, *Server,
 			"install redis-server or valkey-server on PATH (none found), or give a server with --redis redis://host:6379/0", dockerErr)
 	}
 	s, err := startLocal(ctx, o, so)
+	if missing, ok := errors.AsType[*missingImage](dockerErr); ok && err == nil {
+		e.note = fmt.Sprintf("testing on %s: %v", s.name, missing)
+	}
 	return ModeLocal, s, err
 }
+
+// Note says in one line which server ModeAuto took when a Docker engine was there but not its image; "" otherwise.
+func (e *Env) Note() string { return e.note }
 
 // Main returns the server that the run tests on.
 func (e *Env) Main() *Server { return e.main }

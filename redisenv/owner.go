@@ -1,7 +1,9 @@
 package redisenv
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -88,13 +90,22 @@ func newServerDir(runID string) (string, error) {
 	sweepDirs(os.TempDir())
 	dir, err := os.MkdirTemp("", dirPrefix+pathSafe(runID)+"*")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("cannot make a folder for the server below %s (TMPDIR names another place): %w", os.TempDir(), pathCause(err))
 	}
 	if err := os.WriteFile(filepath.Join(dir, ownerFile), []byte(self().String()), 0o600); err != nil {
 		os.RemoveAll(dir)
 		return "", err
 	}
 	return dir, nil
+}
+
+// pathCause drops the operation and the random name from a file error.
+func pathCause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }
 
 // sweepDirs removes server folders whose owner is gone, and nothing else. What can't be removed is another user's.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -202,7 +203,7 @@ func connectURL(ctx context.Context, raw string, so ServerOptions) (*Server, err
 	c := s.plainClient()
 	defer c.Close()
 	if err := s.identify(ctx, c); err != nil {
-		return nil, fmt.Errorf("--redis %s: %w", masked, err)
+		return nil, fmt.Errorf("--redis %s: %w", masked, noRedis(err))
 	}
 	if so.Cluster {
 		text, err := c.Info(ctx, "cluster").Result()
@@ -221,4 +222,19 @@ func clientTLS(caPEM []byte) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(caPEM)
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// noRedis says of a server that answers something else than the protocol of Redis that it is none.
+func noRedis(err error) error {
+	var reply redis.Error // an error that a Redis answered
+	var timeout net.Error
+	switch {
+	case errors.As(err, &reply):
+		return err
+	case errors.Is(err, io.EOF) || strings.HasPrefix(err.Error(), "redis: "):
+		return fmt.Errorf("what listens there does not speak the protocol of Redis (%w)", err)
+	case errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no Redis answers there in time (%w)", err)
+	}
+	return err
 }

@@ -17,10 +17,11 @@ import (
 
 func newExplain() *cobra.Command {
 	return &cobra.Command{
-		Use:     "explain ID",
-		Short:   "Explain a requirement or a case",
-		Example: "  zlink-conformance explain L5.expired",
-		Args:    cobra.ExactArgs(1),
+		Use:   "explain ID|PATTERN",
+		Short: "Explain a requirement or a case, or list the cases of a suite or pattern",
+		Example: `  zlink-conformance explain L5.expired
+  zlink-conformance explain spi/scan`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			catalogue, err := contract.Load()
 			if err != nil {
@@ -46,11 +47,14 @@ func explain(catalogue *contract.Catalogue, cases []harness.Case, id string) (st
 		explainCase(&b, catalogue, cases[i])
 		return b.String(), nil
 	}
+	if matching, err := pickCases([]string{id}); err == nil {
+		return caseLines(matching), nil
+	}
 	names := caseIDs(cases)
 	for _, r := range catalogue.All() {
 		names = append(names, r.ID)
 	}
-	return "", usage("%q is neither a requirement nor a case; %s", id, selection.Suggest(names, id))
+	return "", usage("%q is neither a requirement nor a case, and matches none; %s", id, selection.Suggest(names, id, "zlink-conformance list"))
 }
 
 func explainRequirement(w io.Writer, r contract.Requirement, cases []harness.Case) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -36,6 +35,9 @@ func newFixturesGenerate() *cobra.Command {
 		Short: "Write the fixture to stdout or to a file, or check a file against its source",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFileFlags(cmd, "output"); err != nil {
+				return err
+			}
 			switch {
 			case check:
 				data, err := fixture(path)
@@ -43,7 +45,7 @@ func newFixturesGenerate() *cobra.Command {
 					return err
 				}
 				if err := fixtures.Check(data); err != nil {
-					return &exit{result.ExitNonconform, err}
+					return &exit{result.ExitNonconform, fmt.Errorf("%s %w", fixtureName(path), err)}
 				}
 				return printed(fmt.Fprintf(cmd.OutOrStdout(), "%s is what its source says\n", fixtureName(path)))
 			case path != "":
@@ -74,7 +76,12 @@ func newFixturesVerify() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := ""
 			if len(args) > 0 {
-				path = args[0]
+				if path = args[0]; path == "" {
+					return usage("the name of the file is empty")
+				}
+			}
+			if cmd.Flags().Changed("redis") && address == "" {
+				return usage("--redis \"\": use auto, docker, local or a URL such as redis://host:6379/0")
 			}
 			data, err := fixture(path)
 			if err != nil {
@@ -92,7 +99,7 @@ func fixture(path string) ([]byte, error) {
 	if path == "" {
 		return fixtures.Embedded(), nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readInput(path)
 	if err != nil {
 		return nil, usage("%w", err)
 	}

@@ -110,6 +110,9 @@ func (j *job) runOne(ctx context.Context, config harness.Config, options redisen
 	}
 	defer j.interruption.register(env)()
 	defer closing(stderr, "Redis", env)
+	if note := env.Note(); note != "" {
+		fmt.Fprintln(stderr, "zlink-conformance: "+note)
+	}
 	config.Env = env
 	config.Target = config.Reference
 	if j.command != nil {

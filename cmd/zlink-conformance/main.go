@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zlink-systems/zlink-conformance/reports"
 	"github.com/zlink-systems/zlink-conformance/result"
@@ -63,8 +65,42 @@ line or the configuration, 3 trouble with Redis or the target, or interrupted.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see %s --help", err, cmd.CommandPath())
+		return usage("%s; see %s --help", flagProblem(err), cmd.CommandPath())
 	})
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}")
+	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newRun(), newList(), newExplain(), newCoverage(), newSelftest(), newFixtures(), newAdapter(), newVersion())
 	return root
+}
+
+// newHelp is the help command, to which an unknown topic is a mistake.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help on a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage("no help on %q: zlink-conformance help lists the commands", strings.Join(args, " "))
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+// flagProblem says what is wrong with a flag without the words of the Go
+// library that read its value.
+func flagProblem(err error) string {
+	e, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err.Error()
+	}
+	wants := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "bool": "true or false", "duration": "a duration such as 30s or 5m",
+	}[e.GetFlag().Value.Type()]
+	if errors.Is(err, strconv.ErrRange) {
+		wants += " that is not so large"
+	}
+	return fmt.Sprintf("--%s %q: use %s", e.GetFlag().Name, e.GetValue(), wants)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -46,13 +45,13 @@ func newRun() *cobra.Command {
 
 The target is the Go reference in this process, or an adapter process: a command
 given with --target (split into words as a shell does, but run without one) or
-after --.
+after --. An adapter has 30 s to start and say hello.
 
 --run and --skip take patterns for case IDs: * stands for any characters, also
 for slashes, ? for one, and a suite's name for all its cases.`,
 		Example: `  zlink-conformance run
   zlink-conformance run --target 'node adapter.js' --junit out.xml
-  zlink-conformance run --run spi/scan --skip '*/huge-*' -- ./my-adapter --fast`,
+  zlink-conformance run --run spi/scan --skip '*/page-bytes*' -- ./my-adapter --fast`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, interruption, stop := interruptible(cmd.Context())
 			defer stop()
@@ -94,6 +93,16 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFileFlags(cmd, "replay", "junit", "json", "html", "markdown"); err != nil {
+		return nil, err
+	}
+	if f.replay != "" {
+		for _, other := range []string{"run", "skip", "model-ops"} {
+			if cmd.Flags().Changed(other) {
+				return nil, usage("--replay and --%s exclude each other: a script is the only case of its run", other)
+			}
+		}
+	}
 	if f.parallel < 1 {
 		return nil, usage("--parallel %d: use a number from 1", f.parallel)
 	}
@@ -107,13 +116,16 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.cases()
+	all, err := f.cases(cmd)
 	if err != nil {
 		return nil, err
 	}
 	chosen, err := selection.Choose(caseIDs(all), f.run, f.skip)
 	if err != nil {
 		return nil, usage("%w", err)
+	}
+	if f.modelOps > 0 && !slices.ContainsFunc(chosen, func(id string) bool { return strings.HasPrefix(id, "model/sequences/") }) {
+		return nil, usage("--model-ops needs a case of model/sequences, but --run and --skip leave none")
 	}
 	files, err := f.files()
 	if err != nil {
@@ -132,14 +144,14 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 }
 
 // cases are those to choose from: all, or the one that plays a script.
-func (f *runFlags) cases() ([]harness.Case, error) {
-	if f.modelOps < 0 {
+func (f *runFlags) cases(cmd *cobra.Command) ([]harness.Case, error) {
+	if cmd.Flags().Changed("model-ops") && f.modelOps < 1 {
 		return nil, usage("--model-ops %d: use a number from 1", f.modelOps)
 	}
 	if f.replay == "" {
 		return suites.With(model.Options{Operations: f.modelOps}), nil
 	}
-	text, err := os.ReadFile(f.replay)
+	text, err := readInput(f.replay)
 	if err != nil {
 		return nil, usage("--replay: %w", err)
 	}
@@ -160,6 +172,8 @@ func (f *runFlags) command(cmd *cobra.Command, args []string) ([]string, error) 
 		return nil, usage("give the target either with --target or after --, not both")
 	case dash == 0 && len(args) == 0:
 		return nil, usage("no command after --")
+	case dash == 0 && args[0] == "":
+		return nil, usage("the command after -- is empty: give the command that starts the adapter")
 	case dash == 0:
 		f.target = shellquote.Join(args...)
 		return args, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -119,6 +120,7 @@ func TestScripts(t *testing.T) {
 			"status": status,
 			"junit":  checkJUnit,
 			"gone":   gone,
+			"httpd":  httpd,
 		},
 	})
 }
@@ -183,4 +185,14 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	}
+}
+
+// httpd NAME: a web server listens at the port in the variable NAME.
+func httpd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: httpd NAME")
+	}
+	server := httptest.NewServer(nil)
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL[strings.LastIndex(server.URL, ":")+1:])
 }

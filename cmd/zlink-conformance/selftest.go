@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,7 @@ type selftestFlags struct {
 	seed       int64
 	json, html string
 	verbose    bool
+	list       bool
 }
 
 func newSelftest() *cobra.Command {
@@ -46,6 +49,9 @@ breaks, or, when all mutants run, if a case finds none.`,
 			if err != nil {
 				return err
 			}
+			if f.list {
+				return printed(io.WriteString(cmd.OutOrStdout(), mutantLines(s.config.Mutants)))
+			}
 			ctx, interruption, stop := interruptible(cmd.Context())
 			defer stop()
 			return s.do(ctx, interruption, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -54,6 +60,7 @@ breaks, or, when all mutants run, if a case finds none.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants that match the pattern, as --run of run (repeatable)")
+	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants, with the requirement that each breaks")
 	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
 	flags.IntVar(&f.parallel, "parallel", 4, "mutants at once")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
@@ -79,6 +86,9 @@ type matrixFile struct {
 
 // check turns the flags into a selftest, or says what is wrong with them.
 func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
+	if err := checkFileFlags(cmd, "json", "html"); err != nil {
+		return nil, err
+	}
 	if f.parallel < 1 {
 		return nil, usage("--parallel %d: use a number from 1", f.parallel)
 	}
@@ -96,7 +106,7 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 		ids[i] = m.ID
 	}
 	if len(f.mutants) > 0 {
-		chosen, err := selection.Pick("--mutant", ids, f.mutants)
+		chosen, err := selection.Pick("--mutant", "zlink-conformance selftest --list", ids, f.mutants)
 		if err != nil {
 			return nil, usage("%w", err)
 		}
@@ -133,6 +143,19 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	}, nil
 }
 
+// mutantLines is a line for each mutant: ID, requirement, title.
+func mutantLines(all []mutants.Mutant) string {
+	id, requirement := 0, 0
+	for _, m := range all {
+		id, requirement = max(id, len(m.ID)), max(requirement, len(m.Requirement))
+	}
+	var b strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", id, m.ID, requirement, m.Requirement, m.Title)
+	}
+	return b.String()
+}
+
 func (s *selftest) do(ctx context.Context, interruption *interruption, stdout, stderr io.Writer) error {
 	if s.verbose {
 		s.redis.Log = stderr
@@ -143,6 +166,9 @@ func (s *selftest) do(ctx context.Context, interruption *interruption, stdout, s
 	}
 	defer interruption.register(env)()
 	defer closing(stderr, "Redis", env)
+	if note := env.Note(); note != "" {
+		fmt.Fprintln(stderr, "zlink-conformance: "+note)
+	}
 	config := s.config
 	config.Env = env
 	if s.verbose {

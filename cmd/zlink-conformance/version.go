@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -16,10 +17,14 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of the tool and of the adapter protocol",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printed(fmt.Fprintf(cmd.OutOrStdout(), "zlink-conformance %s (adapter protocol %d, %s)\n",
-				version(), protocol.Version, runtime.Version()))
+			return printed(io.WriteString(cmd.OutOrStdout(), versionText()))
 		},
 	}
+}
+
+// versionText is what the command and the flag print.
+func versionText() string {
+	return fmt.Sprintf("zlink-conformance %s (adapter protocol %d, %s)\n", version(), protocol.Version, runtime.Version())
 }
 
 // version is the module's version as the Go tool recorded it.

@@ -14,15 +14,18 @@ import (
 	"strings"
 )
 
+// listCases shows all names of cases.
+const listCases = "zlink-conformance list"
+
 // Choose returns the names that match a pattern of run (all names when there
 // is none) and no pattern of skip, in their order. A pattern that matches no
 // name, and a choice of nothing, is an error that says what to do.
 func Choose(names, run, skip []string) ([]string, error) {
-	runs, err := compile("--run", names, run)
+	runs, err := compile("--run", listCases, names, run)
 	if err != nil {
 		return nil, err
 	}
-	skips, err := compile("--skip", names, skip)
+	skips, err := compile("--skip", listCases, names, skip)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +42,9 @@ func Choose(names, run, skip []string) ([]string, error) {
 }
 
 // Pick returns the names that match a pattern that the flag gave, in their
-// order; errors are as for Choose.
-func Pick(flag string, names, patterns []string) ([]string, error) {
-	compiled, err := compile(flag, names, patterns)
+// order; errors are as for Choose and name the command that lists the names.
+func Pick(flag, list string, names, patterns []string) ([]string, error) {
+	compiled, err := compile(flag, list, names, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func matches(patterns []*regexp.Regexp, name string) bool {
 	return slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) })
 }
 
-func compile(flag string, names, patterns []string) ([]*regexp.Regexp, error) {
+func compile(flag, list string, names, patterns []string) ([]*regexp.Regexp, error) {
 	var out []*regexp.Regexp
 	for _, p := range patterns {
 		quoted := regexp.QuoteMeta(strings.TrimSuffix(p, "/"))
@@ -68,7 +71,7 @@ func compile(flag string, names, patterns []string) ([]*regexp.Regexp, error) {
 			return nil, fmt.Errorf("%s %q is no pattern: it must be UTF-8 text", flag, p)
 		}
 		if !slices.ContainsFunc(names, re.MatchString) {
-			return nil, fmt.Errorf("%s %q matches nothing; %s", flag, p, Suggest(names, p))
+			return nil, fmt.Errorf("%s %q matches nothing; %s", flag, p, Suggest(names, p, list))
 		}
 		out = append(out, re)
 	}
@@ -76,12 +79,12 @@ func compile(flag string, names, patterns []string) ([]*regexp.Regexp, error) {
 }
 
 // Suggest is the end of an error message on an unknown name: the nearest
-// names, or where to find them all.
-func Suggest(names []string, wrong string) string {
+// names, or the command that lists them all.
+func Suggest(names []string, wrong, list string) string {
 	if near := nearest(names, wrong); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "zlink-conformance list shows all"
+	return list + " shows all"
 }
 
 // nearest returns up to three of the names and their folders that differ from
@@ -95,7 +98,7 @@ func nearest(names []string, wrong string) []string {
 	}
 	var found []candidate
 	for _, name := range withFolders(names) {
-		if d := distance(strings.ToLower(wrong), strings.ToLower(name)); d <= max(2, len(wrong)/3) {
+		if d := distance(strings.ToLower(wrong), strings.ToLower(name)); name != wrong && d <= max(2, len(wrong)/3) {
 			found = append(found, candidate{name, d})
 		}
 	}
