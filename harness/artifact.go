@@ -14,7 +14,7 @@ import (
 // the file is or how to get it.
 func (t *T) Artifact(name string, write func(io.Writer) error) {
 	if t.run.config.Artifacts == "" {
-		t.Notef("%s was not kept: ask for a report file to have it beside the report", name)
+		t.Notef("%s was not kept: with --html, --json, --junit or --markdown it is kept beside that report", name)
 		return
 	}
 	path := filepath.Join(t.run.config.Artifacts, strings.ReplaceAll(t.definition.ID, "/", "-")+"-"+name)

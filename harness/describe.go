@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -94,13 +95,22 @@ func describeMutation(m spi.Mutation) string {
 	case spi.Put:
 		s := "put " + quote(string(m.Key)) + " " + describeBytes(m.Bytes)
 		if m.Retention != nil {
-			s += fmt.Sprintf(" for %v ms", float64(*m.Retention))
+			s += " for " + describeRetention(*m.Retention)
 		}
 		return s
 	case spi.Delete:
 		return "delete " + quote(string(m.Key))
 	}
 	return fmt.Sprintf("%T", m)
+}
+
+// describeRetention shows whole milliseconds as such, also long ones.
+func describeRetention(r spi.Retention) string {
+	format := byte('g')
+	if math.Abs(float64(r)) < 1e16 {
+		format = 'f'
+	}
+	return strconv.FormatFloat(float64(r), format, -1, 64) + " ms"
 }
 
 func describeValue(v spi.Value) string {
@@ -114,17 +124,18 @@ func describeValue(v spi.Value) string {
 // describeBytes shows short bytes whole and long ones by length and head.
 func describeBytes(b []byte) string {
 	if len(b) <= maxShownBytes {
-		return strconv.QuoteToASCII(string(b))
+		return strconv.Quote(string(b))
 	}
 	return fmt.Sprintf("(%d bytes, %s…)", len(b), hex.EncodeToString(b[:8]))
 }
 
-// quote shows text so that NUL, spaces and non-ASCII are visible.
+// quote shows text so that NUL, spaces and all that is not printable, such as
+// bidirectional overrides, are visible.
 func quote(s string) string {
 	if len(s) <= maxTextBytes {
-		return strconv.QuoteToASCII(s)
+		return strconv.Quote(s)
 	}
-	return fmt.Sprintf("%s…(%d bytes)", strconv.QuoteToASCII(s[:maxTextBytes/2]), len(s))
+	return fmt.Sprintf("%s…(%d bytes)", strconv.Quote(s[:maxTextBytes/2]), len(s))
 }
 
 func list[E any](es []E, describe func(E) string) string {

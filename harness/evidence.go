@@ -49,7 +49,7 @@ func keyState(ctx context.Context, c *redis.Client, key string) string {
 		n, _ := c.StrLen(ctx, key).Result()
 		head, _ := c.GetRange(ctx, key, 0, maxShownBytes-1).Result()
 		ttl, _ := c.PTTL(ctx, key).Result()
-		return fmt.Sprintf("string of %d bytes %s ttl %s", n, strconv.QuoteToASCII(head), describeTTL(ttl.Milliseconds(), int64(ttl)))
+		return fmt.Sprintf("string of %d bytes %s ttl %s", n, strconv.Quote(head), describeTTL(ttl.Milliseconds(), int64(ttl)))
 	case "zset":
 		return "zset " + zsetState(ctx, c, key)
 	case "hash":

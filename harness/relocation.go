@@ -20,13 +20,13 @@ var _ target.Relocation = (*Relocation)(nil)
 
 // Put is RelocationStore.Put.
 func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
-	return record(r.provider, fmt.Sprintf("put %s %s for %v ms", quote(string(ref)), describeBytes(payload), float64(retention)),
+	return record(r.provider, fmt.Sprintf("put %s %s for %s", quote(string(ref)), describeBytes(payload), describeRetention(retention)),
 		func() (spi.BlobPutResult, error) { return r.inner.Put(ctx, ref, payload, retention) })
 }
 
 // PutFill is target.Relocation's.
 func (r *Relocation) PutFill(ctx context.Context, ref spi.Reference, fill target.Fill, retention spi.Retention) (spi.BlobPutResult, error) {
-	return record(r.provider, fmt.Sprintf("put %s fill of %d bytes, seed %d, patch %v, for %v ms", quote(string(ref)), fill.Length, fill.Seed, fill.Patch, float64(retention)),
+	return record(r.provider, fmt.Sprintf("put %s fill of %d bytes, seed %d, patch %v, for %s", quote(string(ref)), fill.Length, fill.Seed, fill.Patch, describeRetention(retention)),
 		func() (spi.BlobPutResult, error) { return r.inner.PutFill(ctx, ref, fill, retention) })
 }
 
@@ -52,7 +52,7 @@ func (r *Relocation) ReadHeld(ctx context.Context, ref spi.Reference) (spi.BlobR
 
 // Renew is RelocationStore.Renew.
 func (r *Relocation) Renew(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.BlobRenewResult, error) {
-	return record(r.provider, fmt.Sprintf("renew %s for %v ms", quote(string(ref)), float64(retention)),
+	return record(r.provider, fmt.Sprintf("renew %s for %s", quote(string(ref)), describeRetention(retention)),
 		func() (spi.BlobRenewResult, error) { return r.inner.Renew(ctx, ref, retention) })
 }
 

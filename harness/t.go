@@ -35,6 +35,7 @@ type T struct {
 	verdict  result.Verdict // Skipped or Error once the case said so
 	reason   string
 	ops      []string // the last operations, oldest first
+	gone     int      // number of operations before those
 	notes    []string
 	cleanups []func()
 }
@@ -291,6 +292,7 @@ func (t *T) find(requirement, what, diff string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.findings) >= maxFindings {
+		t.findings[maxFindings-1].More++
 		return
 	}
 	t.findings = append(t.findings, result.Finding{
@@ -305,7 +307,13 @@ func (t *T) main() string { return t.definition.Requirements[0] }
 func (t *T) op(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ops = appendLast(t.ops, line, maxOperations)
+	if t.ops = append(t.ops, line); len(t.ops) <= maxOperations {
+		return
+	}
+	// The first line counts those that are gone.
+	t.gone = max(t.gone+1, 2)
+	t.ops = slices.Delete(t.ops, 0, 1)
+	t.ops[0] = fmt.Sprintf("… %d earlier operations not shown", t.gone)
 }
 
 // appendLast appends a line and keeps the last ones.

@@ -77,6 +77,7 @@ type Finding struct {
 	Source      string `json:"source"`      // document and section
 	What        string `json:"what"`        // what was checked and what was wrong with it
 	Diff        string `json:"diff,omitempty"`
+	More        int    `json:"more,omitempty"` // further findings of the case, of which only the number was kept; of the last one
 }
 
 // Evidence is what helps to understand a case that did not pass.

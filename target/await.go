@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -51,7 +52,19 @@ func abandonedError(ctx context.Context, operation string, started time.Time) *T
 		ctx = c
 	}
 	return Troublef("%s was given up unanswered after %s: %v", operation,
-		time.Since(started).Round(time.Millisecond), context.Cause(ctx))
+		time.Since(started).Round(time.Millisecond), whyGivenUp(context.Cause(ctx)))
+}
+
+// whyGivenUp is the cause without the words that say again that it was given up.
+func whyGivenUp(cause error) string {
+	text := cause.Error()
+	for {
+		rest, more := strings.CutPrefix(text, ErrAbandoned.Error()+": ")
+		if !more {
+			return text
+		}
+		text = rest
+	}
 }
 
 // await runs an operation of a provider in this process. It classifies the

@@ -178,6 +178,9 @@ func (s *stage) report(script Script, m mode, first *failure) {
 	})
 	// Once more, so that the last operations of the evidence are the script's.
 	note := fmt.Sprintf("shrunk from %d operations to %d in %d runs", len(whole), len(small), s.played-before)
+	if len(small) == len(whole) {
+		note = fmt.Sprintf("no shorter script than these operations breaks the contract (number of operations: %d)", len(small))
+	}
 	if again := s.play(small, m); again == nil {
 		note += "; it does not break the contract every time, so the timing matters"
 	} else if again.requirement == first.requirement {
