@@ -94,6 +94,7 @@ func (p *printer) explain(run result.Run) {
 	if p.style.Verbose {
 		max = limits{}
 	}
+	seen := troubles{}
 	for _, c := range run.Cases {
 		if passed(c.Verdict) {
 			continue
@@ -102,6 +103,10 @@ func (p *printer) explain(run result.Run) {
 		p.printf("\n%s  %s: %s\n", name, p.bold.Sprint(label(run, c.ID, c.Environment)), cleanLine(c.Title))
 		if c.Verdict == result.KnownFailure && !p.style.Verbose {
 			p.printf("  %s\n", headline(c))
+			continue
+		}
+		if other := seen.earlier(c, label(run, c.ID, c.Environment)); other != "" && !p.style.Verbose {
+			p.printf("  the same trouble as %s: %s\n", other, headline(c))
 			continue
 		}
 		for _, l := range details(c, max) {
@@ -141,13 +146,7 @@ func (p *printer) skips(run result.Run) {
 
 // summary is a table of suites by verdicts that occur.
 func (p *printer) summary(run result.Run) {
-	all := result.Counts(run.Cases)
-	var columns []result.Verdict
-	for _, v := range result.Verdicts() {
-		if all[v] > 0 {
-			columns = append(columns, v)
-		}
-	}
+	columns := occurring(run)
 	groups := suites(run)
 	width := len("Suite")
 	for _, s := range groups {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zlink-systems/zlink-conformance/result"
@@ -39,17 +40,35 @@ func details(c result.Case, max limits) []line {
 	if c.Reason != "" {
 		d.add(0, plain, "reason: "+c.Reason)
 	}
-	for _, f := range c.Findings {
-		d.finding(f)
+	switch {
+	case len(c.Findings) == 0:
+	case c.Verdict == result.Error:
+		// The trouble may have brought them about: no sentence is cited as broken.
+		d.add(0, heading, "seen before or with the trouble, which is no verdict")
+		for _, f := range c.Findings {
+			d.add(1, plain, bullet+f.Requirement+": "+f.What)
+		}
+	default:
+		d.findings(c.Findings)
 	}
 	d.list("last operations", c.Evidence.Operations)
 	d.list("Redis state", c.Evidence.Redis)
 	d.list("target stderr", c.Evidence.Log)
-	d.list("notes", c.Evidence.Notes)
+	d.list("notes", ownNotes(c.Evidence))
 	if c.Repeat != "" {
 		d.add(0, plain, "repeat: "+cleanLine(c.Repeat))
 	}
 	return d.lines
+}
+
+const bullet = "• "
+
+// ownNotes are the notes without those that say what the log shows as well.
+func ownNotes(e result.Evidence) []string {
+	return slices.DeleteFunc(slices.Clone(e.Notes), func(note string) bool {
+		logged, ok := strings.CutPrefix(note, "target log: ")
+		return ok && slices.Contains(e.Log, logged)
+	})
 }
 
 type detailer struct {
@@ -57,14 +76,35 @@ type detailer struct {
 	lines []line
 }
 
+// findings cites each requirement once, with what was wrong below it.
+func (d *detailer) findings(all []result.Finding) {
+	more := 0
+	var cited []string
+	for _, first := range all {
+		more += first.More
+		if slices.Contains(cited, first.Requirement) {
+			continue
+		}
+		cited = append(cited, first.Requirement)
+		d.add(0, heading, fmt.Sprintf("%s (%s): %s", first.Requirement, first.Level, first.Sentence))
+		d.add(1, plain, "source: "+first.Source)
+		for _, f := range all {
+			if f.Requirement == first.Requirement {
+				d.finding(f)
+			}
+		}
+	}
+	if more > 0 {
+		d.add(0, plain, "… and "+plural(more, "more finding"))
+	}
+}
+
 func (d *detailer) finding(f result.Finding) {
-	d.add(0, heading, fmt.Sprintf("%s (%s): %s", f.Requirement, f.Level, f.Sentence))
-	d.add(1, plain, "source: "+f.Source)
-	d.add(1, plain, f.What)
+	d.add(1, plain, bullet+f.What)
 	if f.Diff == "" {
 		return
 	}
-	d.add(1, heading, "diff (- expected, + got)")
+	d.add(2, heading, "diff (- expected, + got)")
 	for text := range strings.SplitSeq(strings.TrimRight(f.Diff, "\n"), "\n") {
 		k := plain
 		switch {
@@ -73,7 +113,7 @@ func (d *detailer) finding(f result.Finding) {
 		case strings.HasPrefix(text, "+"):
 			k = added
 		}
-		d.add(2, k, text)
+		d.add(3, k, text)
 	}
 }
 
@@ -111,3 +151,29 @@ func detailText(c result.Case, max limits) string {
 	}
 	return b.String()
 }
+
+// troubles finds errors that one event brought about, such as a death of the
+// target, which hits all cases that are under way.
+type troubles map[string]string // the case that was shown in full, by trouble
+
+// earlier returns the name of the case that showed the same trouble, or "" for
+// the first that shows it.
+func (t troubles) earlier(c result.Case, name string) string {
+	if c.Verdict != result.Error {
+		return ""
+	}
+	// What differs between the cases is the operation that was under way.
+	trouble, _, _ := strings.Cut(c.Reason, " before it answered ")
+	if !slices.ContainsFunc(sharedTroubles, func(prefix string) bool { return strings.HasPrefix(trouble, prefix) }) {
+		return ""
+	}
+	key := c.Environment + "\n" + trouble
+	if _, seen := t[key]; !seen {
+		t[key] = name
+		return ""
+	}
+	return t[key]
+}
+
+// sharedTroubles begin the reasons of troubles that are not of one case alone.
+var sharedTroubles = []string{"the target ended", "given up: ", "Redis "}

@@ -33,40 +33,68 @@ func Markdown(w io.Writer, run result.Run) error {
 }
 
 func markdownSuites(b *strings.Builder, run result.Run) {
+	columns := occurring(run)
 	b.WriteString("\n| Suite |")
-	for _, v := range result.Verdicts() {
+	for _, v := range columns {
 		fmt.Fprintf(b, " %s |", v)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("--:|", len(result.Verdicts())) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("--:|", len(columns)) + "\n")
 	for _, s := range suites(run) {
 		fmt.Fprintf(b, "| %s |", inline(s.Name))
 		n := result.Counts(s.Cases)
-		for _, v := range result.Verdicts() {
+		for _, v := range columns {
 			fmt.Fprintf(b, " %d |", n[v])
 		}
 		b.WriteString("\n")
 	}
 }
 
+// Bounds of the Markdown summary in bytes: some systems take no more than 64
+// KiB of a comment. The numbers above the cases are always whole.
+const (
+	maxMarkdownCases = 44 << 10 // all cases that did not pass
+	maxMarkdownCase  = 4 << 10
+)
+
 func markdownCases(b *strings.Builder, run result.Run) {
-	const most = 50 // CI systems refuse a summary of more than 1 MiB
-	shown := 0
+	seen := troubles{}
+	start, left := b.Len(), 0
 	for _, c := range run.Cases {
 		if passed(c.Verdict) {
 			continue
 		}
-		if shown == 0 {
-			b.WriteString("\n### Cases that did not pass\n")
-		}
-		if shown++; shown > most {
+		name := label(run, c.ID, c.Environment)
+		text := markdownCase(c, name, seen.earlier(c, name))
+		if b.Len()-start+len(text) > maxMarkdownCases {
+			left++
 			continue
 		}
-		fmt.Fprintf(b, "\n<details><summary>%s: %s</summary>\n\n%s\n\n%s\n</details>\n",
-			c.Verdict, inline(label(run, c.ID, c.Environment)), inline(headline(c)), fenced(detailText(c, short)))
+		if b.Len() == start {
+			b.WriteString("\n### Cases that did not pass\n")
+		}
+		b.WriteString(text)
 	}
-	if shown > most {
-		fmt.Fprintf(b, "\n%d more: see the other reports.\n", shown-most)
+	if left > 0 {
+		fmt.Fprintf(b, "\n%s that did not pass: see the other reports.\n", plural(left, "more case"))
 	}
+}
+
+// markdownCase is a case's details; other names the case that shows the same
+// trouble, if there is one.
+func markdownCase(c result.Case, name, other string) string {
+	if other != "" {
+		return fmt.Sprintf("\n%s: %s: the same trouble as %s\n", c.Verdict, inline(name), inline(other))
+	}
+	text := detailText(c, limits{bytes: 300, lines: 10})
+	if len(text) > maxMarkdownCase {
+		at := strings.LastIndexByte(text[:maxMarkdownCase], '\n') + 1
+		text = text[:at] + fmt.Sprintf("… (%s more, see the other reports)", plural(strings.Count(text[at:], "\n"), "line"))
+		if c.Repeat != "" {
+			text += "\nrepeat: " + cut(cleanLine(c.Repeat), 1000)
+		}
+	}
+	return fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n%s\n\n%s\n</details>\n",
+		c.Verdict, inline(name), inline(headline(c)), fenced(text))
 }
 
 // inline escapes text so that Markdown shows it as it is.

@@ -6,6 +6,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,12 @@ func countsLine(cases []result.Case) string {
 		return "no cases"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// occurring are the verdicts that some case has, in the order of summaries.
+func occurring(run result.Run) []result.Verdict {
+	n := result.Counts(run.Cases)
+	return slices.DeleteFunc(result.Verdicts(), func(v result.Verdict) bool { return n[v] == 0 })
 }
 
 // deselected says how much of the contract a run left out on purpose, "" if
