@@ -237,6 +237,32 @@ func TestHTMLLoadsNothing(t *testing.T) {
 	}
 }
 
+// What asks something of the reader comes first and is open; passes are hidden
+// until they are asked for, unless there is nothing else.
+func TestHTMLShowsFirstWhatMatters(t *testing.T) {
+	got := text(t, HTML, sample())
+	order := []string{"spi/batch/last-condition-false", "spi/read/flaky", "spi/read/died", "spi/scan/page-bytes", "counter/issue", "spi/read/exact"}
+	at := strings.Index(got, "<main>")
+	for _, id := range order {
+		next := strings.Index(got[at:], "<code>"+id)
+		if next < 0 {
+			t.Fatalf("%s is not where it should be", id)
+		}
+		at += next
+	}
+	for _, want := range []string{
+		`value="pass"> pass (2)`, `value="fail" checked> fail (1)`, `<details open class="case fail"`,
+		`<tr><td>counter on local redis-server 7.0.15</td>`, `style="--hang: 2"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if !strings.Contains(text(t, HTML, only(result.Pass)), `value="pass" checked> pass (1)`) {
+		t.Error("a page of passes alone shows none")
+	}
+}
+
 func TestProgressEndsOnAClearLine(t *testing.T) {
 	var b bytes.Buffer
 	p := NewProgress(&b, 2)
