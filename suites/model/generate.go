@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -47,8 +46,7 @@ func (m mix) random(r *rand.Rand, n int) Script {
 type generator struct {
 	mix
 	*rand.Rand
-	scans []string // that were opened and not read to their end at one go
-	named int
+	scans []string
 	puts  int
 }
 
@@ -73,17 +71,13 @@ func (g *generator) step() step {
 	case 1:
 		return readStep{pick(g, g.keys)}
 	case 2:
-		if len(g.scans) == openAtOnce {
-			return g.finish(g.scans[0])
-		}
-		g.named++
-		s := scanStep{fmt.Sprintf("s%d", g.named), pick(g, []string{"", "", "", "a", "a*"}), 1 + g.IntN(3)}
+		s := scanStep{fmt.Sprintf("s%d", len(g.scans)+1), pick(g, []string{"", "", "", "a", "a*"}), 1 + g.IntN(3)}
 		g.scans = append(g.scans, s.name)
 		return s
 	case 3:
-		return nextStep{pick(g, g.scans), 1 + g.IntN(3)}
+		return nextStep{g.openScan(), 1 + g.IntN(3)}
 	case 4:
-		return g.finish(pick(g, g.scans))
+		return restStep{g.openScan(), 1 + g.IntN(4)}
 	case 5:
 		return blobPutStep{pick(g, g.references), g.payload(), g.retention(hour)}
 	case 6:
@@ -112,11 +106,9 @@ func (g *generator) weighted(weights []int) int {
 
 func pick[E any](g *generator, of []E) E { return of[g.IntN(len(of))] }
 
-// finish reads a scan to its end, so that no more are open than every provider
-// keeps.
-func (g *generator) finish(scan string) step {
-	g.scans = slices.DeleteFunc(g.scans, func(s string) bool { return s == scan })
-	return restStep{scan, 1 + g.IntN(4)}
+// openScan is one of the last scans: the others have mostly ended.
+func (g *generator) openScan() string {
+	return g.scans[len(g.scans)-1-g.IntN(min(len(g.scans), 4))]
 }
 
 // retention is one of the mix's, or other in place of none.

@@ -118,9 +118,10 @@ func firstConnectFails(t *harness.T, k *kind, b breakdown, heal func(*world)) {
 		return
 	}
 	for range 2 {
-		if w.bounded(k.timeout, what, failingTimeout+endLimit, func() { err = w.ping() }) {
-			t.ErrorKind(k.class, what, err, spi.KindStoreFailure, spi.KindTimeout)
+		if !w.bounded(k.timeout, what, failingTimeout+endLimit, func() { err = w.ping() }) {
+			break // the fault is over
 		}
+		t.ErrorKind(k.class, what, err, spi.KindStoreFailure, spi.KindTimeout)
 	}
 	heal(w)
 	w.works("after its first connection failed")
