@@ -51,8 +51,7 @@ type runner struct {
 	config  Config
 	id      string // makes key prefixes unique among runs
 	client  *redis.Client
-	healthy health // the main Redis when the run began
-	heavy   sync.Mutex
+	healthy health                  // the main Redis when the run began
 	giveUp  context.CancelCauseFunc // ends the whole run
 }
 
@@ -83,12 +82,16 @@ func Run(ctx context.Context, config Config) result.Run {
 	defer stopStarting(nil)
 
 	outcomes := make([]*result.Case, len(config.Cases))
-	next := make(chan int)
+	queue := newQueue(config.Cases, config.Seed)
 	var wg sync.WaitGroup
 	var done sync.Mutex
-	for range max(1, config.Parallel) {
+	for lane := range max(1, config.Parallel) {
 		wg.Go(func() {
-			for i := range next {
+			for starting.Err() == nil {
+				i, ok := queue.next(lane == 0)
+				if !ok {
+					return
+				}
 				c := r.runCase(ctx, config.Cases[i])
 				done.Lock()
 				outcomes[i] = &c
@@ -102,15 +105,6 @@ func Run(ctx context.Context, config Config) result.Run {
 			}
 		})
 	}
-feed:
-	for _, i := range r.order() {
-		select {
-		case next <- i:
-		case <-starting.Done():
-			break feed
-		}
-	}
-	close(next)
 	wg.Wait()
 	left := release()
 	if left != nil {
@@ -185,25 +179,6 @@ func environment(s *redisenv.Server) result.Environment {
 	return result.Environment{Name: s.Name(), Version: s.Version()}
 }
 
-// order shuffles the cases by the seed, so that a hidden dependence between
-// them shows, and moves those that take long to the front: the slow ones, and
-// the heavy ones, which run one at a time.
-func (r *runner) order() []int {
-	rng := mathrand.New(mathrand.NewPCG(uint64(r.config.Seed), 0))
-	order := rng.Perm(len(r.config.Cases))
-	rank := func(i int) int {
-		switch c := r.config.Cases[i]; {
-		case c.Slow:
-			return 0
-		case c.Heavy:
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return rank(a) - rank(b) })
-	return order
-}
-
 func (r *runner) blank(c Case) result.Case {
 	return result.Case{
 		ID: c.ID, Suite: c.Suite(), Title: c.Title, Requirements: c.Requirements,
@@ -216,10 +191,6 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	if reason := r.missing(c); reason != "" {
 		out.Verdict, out.Reason = result.Skipped, reason
 		return out
-	}
-	if c.Heavy {
-		r.heavy.Lock()
-		defer r.heavy.Unlock()
 	}
 	started := time.Now()
 	_, logMark := r.config.Target.Log(0)

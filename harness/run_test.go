@@ -197,29 +197,6 @@ func TestInterruptKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
-func TestOrderIsShuffledBySeedAndLongCasesFirst(t *testing.T) {
-	var cases []Case
-	for i := range 30 {
-		cases = append(cases, Case{Slow: i == 17, Heavy: i%10 == 0})
-	}
-	order := func(seed int64) []int { return (&runner{config: Config{Cases: cases, Seed: seed}}).order() }
-	a, b, c := order(1), order(1), order(2)
-	if len(a) != 30 || a[0] != 17 || !cases[a[1]].Heavy || !cases[a[2]].Heavy || !cases[a[3]].Heavy || cases[a[4]].Heavy {
-		t.Errorf("order %v does not start with the slow case and the three heavy ones", a)
-	}
-	same := func(x, y []int) bool {
-		for i := range x {
-			if x[i] != y[i] {
-				return false
-			}
-		}
-		return true
-	}
-	if !same(a, b) || same(a, c) {
-		t.Errorf("orders of seeds 1, 1, 2: %v %v %v", a, b, c)
-	}
-}
-
 func TestKeysOfAKilledRunAreRemovedAndNothingElse(t *testing.T) {
 	env := startRedis(t)
 	ctx := context.Background()

@@ -71,7 +71,7 @@ for slashes, ? for one, and a suite's name for all its cases.`,
 	flags.StringVar(&f.topology, "topology", redisenv.TopologyStandalone, "standalone or cluster")
 	flags.StringArrayVar(&f.run, "run", nil, "run only cases that match the pattern (repeatable)")
 	flags.StringArrayVar(&f.skip, "skip", nil, "leave out cases that match the pattern (repeatable)")
-	flags.IntVar(&f.parallel, "parallel", 8, "cases at once")
+	flags.IntVar(&f.parallel, "parallel", 12, "cases at once")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time for a case")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
 	flags.BoolVar(&f.strict, "strict", false, "a broken SHOULD fails the run")
