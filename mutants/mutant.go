@@ -47,6 +47,6 @@ func (m Mutant) also(globs ...string) Mutant {
 func All() []Mutant {
 	return slices.Concat(
 		valueMutants(), batchMutants(), scanMutants(), failureMutants(), lifetimeMutants(),
-		layoutMutants(), counterMutants(), blobMutants(), blobLayoutMutants(), chunkMutants(), clockMutants(), agingMutants(),
+		layoutMutants(), counterMutants(), blobMutants(), blobLayoutMutants(), chunkMutants(), clockMutants(), hostClockMutants(), agingMutants(),
 	)
 }

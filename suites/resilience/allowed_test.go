@@ -2,8 +2,10 @@ package resilience_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/resilience"
@@ -15,18 +17,28 @@ import (
 // well by the contract, pass every case.
 func TestAllowed(t *testing.T) {
 	for name, p := range map[string]target.Provider{
-		"reads are asked again":            decorated(func(l *location) { l.read = again(l.LocationStore.Read) }, func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
-		"a Put of a payload is sent again": decorated(nil, putAgain),
-		"writes look first":                decorated(looksFirst, putLooksFirst),
-		"connected on opening":             connectsOnOpening(),
-		"Close awaits operations":          decorated(closeAwaits, nil),
-		"tokens end nothing under way":     decorated(deafUnderWay, nil),
-		"one operation at a time":          decorated(inTurn, nil),
+		"reads are asked again":                   decorated(func(l *location) { l.read = again(l.LocationStore.Read) }, func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
+		"a Put of a payload is sent again":        decorated(nil, putAgain),
+		"writes look first":                       decorated(looksFirst, putLooksFirst),
+		"connected on opening":                    connectsOnOpening(),
+		"Close awaits operations":                 decorated(closeAwaits, nil),
+		"tokens end nothing under way":            decorated(deafUnderWay, nil),
+		"a wrong host clock that nobody looks at": hostClock(),
+		"one operation at a time":                 decorated(inTurn, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			suitetest.Passes(t, suitetest.Env(t), target.InProcess(p), resilience.Cases())
 		})
 	}
+}
+
+// hostClock is the reference, which never asks the host for the time, as if
+// its host's clock could be moved.
+func hostClock() target.Provider {
+	p := target.Reference()
+	p.Info.Capabilities = append(slices.Clone(p.Info.Capabilities), target.CapClock)
+	p.Skewed = func(time.Duration) target.Provider { return hostClock() }
+	return p
 }
 
 // again repeats an operation that changes nothing.
