@@ -60,22 +60,12 @@ func (l *Location) MustRead(key spi.Key) spi.ReadResult {
 
 // MustFind returns a value that must be there.
 func (l *Location) MustFind(key spi.Key) spi.Found {
-	r := l.MustRead(key)
-	f, ok := r.(spi.Found)
-	if !ok {
-		l.provider.unexpected("reading "+quote(string(key)), "found", r)
-	}
-	return f
+	return mustBe[spi.Found](l.provider, "reading "+quote(string(key)), "found", l.MustRead(key))
 }
 
 // MustMiss returns the answer for a key that must be absent.
 func (l *Location) MustMiss(key spi.Key) spi.Missing {
-	r := l.MustRead(key)
-	m, ok := r.(spi.Missing)
-	if !ok {
-		l.provider.unexpected("reading "+quote(string(key)), "missing", r)
-	}
-	return m
+	return mustBe[spi.Missing](l.provider, "reading "+quote(string(key)), "missing", l.MustRead(key))
 }
 
 // MustWrite returns the result of a write that must not fail.
@@ -86,22 +76,12 @@ func (l *Location) MustWrite(request spi.WriteRequest) spi.WriteResult {
 
 // MustApply returns the result of a write that must apply.
 func (l *Location) MustApply(request spi.WriteRequest) spi.Applied {
-	r := l.MustWrite(request)
-	a, ok := r.(spi.Applied)
-	if !ok {
-		l.provider.unexpected("writing "+Describe(request), "applied", r)
-	}
-	return a
+	return mustBe[spi.Applied](l.provider, "writing "+Describe(request), "applied", l.MustWrite(request))
 }
 
 // MustConflict returns the result of a write that must conflict.
 func (l *Location) MustConflict(request spi.WriteRequest) spi.Conflict {
-	r := l.MustWrite(request)
-	c, ok := r.(spi.Conflict)
-	if !ok {
-		l.provider.unexpected("writing "+Describe(request), "conflict", r)
-	}
-	return c
+	return mustBe[spi.Conflict](l.provider, "writing "+Describe(request), "conflict", l.MustWrite(request))
 }
 
 // MustPut puts one value without conditions and returns its version; a nil
@@ -127,11 +107,7 @@ func (l *Location) MustDelete(keys ...spi.Key) spi.Applied {
 func (l *Location) MustPage(request spi.ScanRequest) spi.Page {
 	r, err := l.Scan(l.t.ctx, request)
 	must(l.provider, "scanning "+Describe(request), r, err)
-	p, ok := r.(spi.Page)
-	if !ok {
-		l.provider.unexpected("scanning "+Describe(request), "a page", r)
-	}
-	return p
+	return mustBe[spi.Page](l.provider, "scanning "+Describe(request), "a page", r)
 }
 
 // MustScan returns the items of all pages of one snapshot.
@@ -171,4 +147,14 @@ func must[R any](p *Provider, what string, r R, err error) R {
 		p.fatal(what, err)
 	}
 	return r
+}
+
+// mustBe ends the case if an operation answered another result than W, which
+// want names.
+func mustBe[W any](p *Provider, what, want string, result any) W {
+	w, ok := result.(W)
+	if !ok {
+		p.unexpected(what, want, result)
+	}
+	return w
 }

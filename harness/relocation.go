@@ -86,11 +86,7 @@ func (r *Relocation) MustStoreFill(ref spi.Reference, fill target.Fill, retentio
 }
 
 func (r *Relocation) stored(ref spi.Reference, res spi.BlobPutResult) spi.Stored {
-	s, ok := res.(spi.Stored)
-	if !ok {
-		r.provider.unexpected("putting "+quote(string(ref)), "stored", res)
-	}
-	return s
+	return mustBe[spi.Stored](r.provider, "putting "+quote(string(ref)), "stored", res)
 }
 
 // MustRead returns the result of a read that must not fail.
@@ -101,33 +97,19 @@ func (r *Relocation) MustRead(ref spi.Reference) spi.BlobReadResult {
 
 // MustFind returns a payload that must be there.
 func (r *Relocation) MustFind(ref spi.Reference) spi.BlobFound {
-	res := r.MustRead(ref)
-	f, ok := res.(spi.BlobFound)
-	if !ok {
-		r.provider.unexpected("reading "+quote(string(ref)), "found", res)
-	}
-	return f
+	return mustBe[spi.BlobFound](r.provider, "reading "+quote(string(ref)), "found", r.MustRead(ref))
 }
 
 // MustMiss returns the answer for a reference that must be absent.
 func (r *Relocation) MustMiss(ref spi.Reference) spi.Missing {
-	res := r.MustRead(ref)
-	m, ok := res.(spi.Missing)
-	if !ok {
-		r.provider.unexpected("reading "+quote(string(ref)), "missing", res)
-	}
-	return m
+	return mustBe[spi.Missing](r.provider, "reading "+quote(string(ref)), "missing", r.MustRead(ref))
 }
 
 // MustRenew renews a reference that must be there.
 func (r *Relocation) MustRenew(ref spi.Reference, retention spi.Retention) spi.Renewed {
 	res, err := r.Renew(r.t.ctx, ref, retention)
 	must(r.provider, "renewing "+quote(string(ref)), res, err)
-	n, ok := res.(spi.Renewed)
-	if !ok {
-		r.provider.unexpected("renewing "+quote(string(ref)), "renewed", res)
-	}
-	return n
+	return mustBe[spi.Renewed](r.provider, "renewing "+quote(string(ref)), "renewed", res)
 }
 
 // MustDelete deletes a reference, which must succeed whether it is there or not.

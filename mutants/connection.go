@@ -30,7 +30,7 @@ func dialed(o reference.Options, dial func(ctx context.Context, network, addr st
 
 // slow opens stores with four times the operation timeout.
 func slow() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		o.OperationTimeout = 4 * timeoutOf(o)
 		return o
 	})
@@ -45,7 +45,7 @@ func timeoutOf(o reference.Options) time.Duration {
 
 // timeoutPerPhase bounds connecting and each read and write of a connection.
 func timeoutPerPhase() target.Provider {
-	p := opened(func(o reference.Options) reference.Options {
+	p := target.ReferenceWith(func(o reference.Options) reference.Options {
 		timeout := timeoutOf(o)
 		o.OperationTimeout = time.Hour
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -86,7 +86,7 @@ func (c phased) Write(b []byte) (int, error) {
 
 // fewConnections lets a store connect 20 times.
 func fewConnections() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		var made atomic.Int32
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if made.Add(1) > 20 {
@@ -114,7 +114,7 @@ func busyConnecting() target.Provider {
 // scriptsOnce hides from the client that a script which it has run before is
 // missing: it fails instead of sending the script again.
 func scriptsOnce() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		var ran sync.Map
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, addr)

@@ -1,14 +1,12 @@
 package mutants
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/zlink-systems/zlink-conformance/reference"
-	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/target"
 )
 
@@ -95,36 +93,8 @@ func (m Mutant) check() error {
 
 // edited is the reference with edited scripts.
 func edited(edits []edit) target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		o.Rewrite = rewriteBy(edits)
 		return o
 	})
-}
-
-// opened is the reference, its stores opened with changed options.
-func opened(change func(reference.Options) reference.Options) target.Provider {
-	p := target.Reference()
-	p.OpenLocation = func(_ context.Context, c target.StoreConfig) (spi.LocationStore, error) {
-		o, err := target.ReferenceOptions(c)
-		if err != nil {
-			return nil, err
-		}
-		s, err := reference.OpenLocation(change(o))
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
-	}
-	p.OpenRelocation = func(_ context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
-		o, err := target.ReferenceOptions(c)
-		if err != nil {
-			return nil, err
-		}
-		s, err := reference.OpenRelocation(change(o))
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
-	}
-	return p
 }

@@ -19,7 +19,7 @@ import (
 // halfOpenReused keeps a connection on which an operation timed out, and uses
 // it again instead of a new one.
 func halfOpenReused() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		kept := make(chan net.Conn, 64)
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			select {
@@ -69,7 +69,7 @@ func (c *halfOpen) Close() error {
 // connectsForEver connects one connection at a time, and whoever needs one
 // awaits the attempt that is under way, however long it takes.
 func connectsForEver() target.Provider {
-	return opened(func(o reference.Options) reference.Options {
+	return target.ReferenceWith(func(o reference.Options) reference.Options {
 		var mu sync.Mutex
 		var current chan net.Conn // of the attempt that is under way
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -18,6 +18,12 @@ import (
 
 // Reference is the reference provider.
 func Reference() Provider {
+	return ReferenceWith(func(o reference.Options) reference.Options { return o })
+}
+
+// ReferenceWith is the reference provider, its stores opened with changed
+// options.
+func ReferenceWith(change func(reference.Options) reference.Options) Provider {
 	return Provider{
 		Info: Info{
 			Provider: "reference", Language: "go", Version: moduleVersion(),
@@ -30,7 +36,7 @@ func Reference() Provider {
 			if err != nil {
 				return nil, err
 			}
-			store, err := reference.OpenLocation(options)
+			store, err := reference.OpenLocation(change(options))
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +47,7 @@ func Reference() Provider {
 			if err != nil {
 				return nil, err
 			}
-			store, err := reference.OpenRelocation(options)
+			store, err := reference.OpenRelocation(change(options))
 			if err != nil {
 				return nil, err
 			}

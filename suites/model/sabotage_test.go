@@ -96,12 +96,8 @@ var planted = []struct {
 	{"a scan shows what has expired", script("location_scan", "live(member, began)", "not member.tombstone"), "sequences/clock", "L5.complete", 5},
 	{"an expired record cannot be claimed", script("location_write", "holds = not exists", "holds = not current or current.tombstone"),
 		"sequences/clock", "L4.missing L4.version", 5},
-	{"only the own records are scanned", func(t *testing.T) target.Target {
-		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'index'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'index'", New: "'own'"})
-	}, "sequences/shared-prefix", "L9.interop-scan", 4},
-	{"snapshots of others are not looked at", func(t *testing.T) target.Target {
-		return suitetest.Sabotaged(suitetest.Edit{Script: "location_scan", Old: "'snapshot-boundary'", New: "'own'"}, suitetest.Edit{Script: "location_write", Old: "'snapshot-boundary'", New: "'own'"})
-	}, "sequences/shared-prefix", "L9.interop-snapshot", 6},
+	{"only the own records are scanned", renamed("'index'"), "sequences/shared-prefix", "L9.interop-scan", 4},
+	{"snapshots of others are not looked at", renamed("'snapshot-boundary'"), "sequences/shared-prefix", "L9.interop-snapshot", 6},
 	{"conditions are checked before the write and not in it", location(func(l *faulty) {
 		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 			r, err := l.LocationStore.Write(ctx, spi.WriteRequest{Conditions: w.Conditions})
@@ -218,6 +214,11 @@ func TestFindsPlantedBugs(t *testing.T) {
 				t.Fatalf("%d cases are model/%s", len(chosen), p.id)
 			}
 			c := suitetest.Run(t, env, p.target(t), chosen).Cases[0]
+			// Which reply is lost and who meets whom is chance, so that a history of
+			// concurrent clients may show nothing: another seed makes another one.
+			for tries := 1; c.Verdict == result.Pass && strings.HasPrefix(p.id, "concurrency/") && tries < 5; tries++ {
+				c = suitetest.Run(t, env, p.target(t), chosen).Cases[0]
+			}
 			if c.Verdict == result.Skipped {
 				t.Skip(c.Reason)
 			}
@@ -268,34 +269,34 @@ func script(name, old, new string) func(*testing.T) target.Target { return edite
 
 // edited is script for several parts, each followed by its replacement.
 func edited(name string, pairs ...string) func(*testing.T) target.Target {
+	return rewritten(func(t *testing.T, script, source string) string {
+		for i := 0; script == name && i < len(pairs); i += 2 {
+			if strings.Count(source, pairs[i]) != 1 {
+				t.Errorf("the script %s holds %q %d times, want once", name, pairs[i], strings.Count(source, pairs[i]))
+			}
+			source = strings.Replace(source, pairs[i], pairs[i+1], 1)
+		}
+		return source
+	})
+}
+
+// renamed is the reference that keeps a shared key of scans under a name of its
+// own.
+func renamed(key string) func(*testing.T) target.Target {
+	return rewritten(func(_ *testing.T, script, source string) string {
+		if script == "location_scan" || script == "location_write" {
+			return strings.Replace(source, key, "'own'", 1)
+		}
+		return source
+	})
+}
+
+func rewritten(rewrite func(t *testing.T, script, source string) string) func(*testing.T) target.Target {
 	return func(t *testing.T) target.Target {
-		rewrite := func(script, source string) string {
-			for i := 0; script == name && i < len(pairs); i += 2 {
-				if strings.Count(source, pairs[i]) != 1 {
-					t.Errorf("the script %s holds %q %d times, want once", name, pairs[i], strings.Count(source, pairs[i]))
-				}
-				source = strings.Replace(source, pairs[i], pairs[i+1], 1)
-			}
-			return source
-		}
-		p := target.Reference()
-		p.OpenLocation = func(_ context.Context, c target.StoreConfig) (spi.LocationStore, error) {
-			o, err := target.ReferenceOptions(c)
-			if err != nil {
-				return nil, err
-			}
-			o.Rewrite = rewrite
-			return reference.OpenLocation(o)
-		}
-		p.OpenRelocation = func(_ context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
-			o, err := target.ReferenceOptions(c)
-			if err != nil {
-				return nil, err
-			}
-			o.Rewrite = rewrite
-			return reference.OpenRelocation(o)
-		}
-		return target.InProcess(p)
+		return target.InProcess(target.ReferenceWith(func(o reference.Options) reference.Options {
+			o.Rewrite = func(script, source string) string { return rewrite(t, script, source) }
+			return o
+		}))
 	}
 }
 

@@ -1,0 +1,72 @@
+package resilience_test
+
+import (
+	"context"
+
+	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/target"
+)
+
+// location is the reference's Location Store with other functions in front.
+type location struct {
+	spi.LocationStore
+	read  func(context.Context, spi.Key) (spi.ReadResult, error)
+	write func(context.Context, spi.WriteRequest) (spi.WriteResult, error)
+	close func() error
+}
+
+func (l *location) Read(ctx context.Context, k spi.Key) (spi.ReadResult, error) {
+	return l.read(ctx, k)
+}
+func (l *location) Write(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+	return l.write(ctx, w)
+}
+func (l *location) Close() error { return l.close() }
+
+// relocation is location for the Relocation Store.
+type relocation struct {
+	spi.RelocationStore
+	put   func(context.Context, spi.Reference, []byte, spi.Retention) (spi.BlobPutResult, error)
+	read  func(context.Context, spi.Reference) (spi.BlobReadResult, error)
+	renew func(context.Context, spi.Reference, spi.Retention) (spi.BlobRenewResult, error)
+}
+
+func (r *relocation) Put(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+	return r.put(ctx, ref, p, ms)
+}
+func (r *relocation) Read(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, error) {
+	return r.read(ctx, ref)
+}
+func (r *relocation) Renew(ctx context.Context, ref spi.Reference, ms spi.Retention) (spi.BlobRenewResult, error) {
+	return r.renew(ctx, ref, ms)
+}
+
+// decorated is the reference with hooks set on every store that it opens; a
+// nil function leaves that kind of store alone.
+func decorated(onLocation func(*location), onRelocation func(*relocation)) target.Provider {
+	whole := target.Reference()
+	p := whole
+	if onLocation != nil {
+		p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+			s, err := whole.OpenLocation(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			l := &location{s, s.Read, s.Write, s.Close}
+			onLocation(l)
+			return l, nil
+		}
+	}
+	if onRelocation != nil {
+		p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+			s, err := whole.OpenRelocation(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			r := &relocation{s, s.Put, s.Read, s.Renew}
+			onRelocation(r)
+			return r, nil
+		}
+	}
+	return p
+}
