@@ -4,6 +4,8 @@ local now = clock()
 local expires, failure = blob(key, now)
 if failure then return failure end
 if not expires then
+  -- PXAT is PX with the sum made here: the expiry that Redis keeps is then the
+  -- reported one, to the millisecond.
   expires = now + tonumber(ARGV[2])
   call('SET', key, payload, 'PXAT', text(expires))
   return {'stored', text(now), text(expires)}
