@@ -10,7 +10,7 @@ demo: build ## the main job on a fresh machine: judge the Go reference
 	$(BIN) run
 
 test: ## everything that CI checks
-	sh scripts/setup.sh redis
+	sh scripts/setup.sh test
 	$(MAKE) lint unit conformance
 
 build:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Puts what is missing on a fresh machine, by the system's package manager, and says so.
 #   setup.sh redis   a Redis to test on, if neither a Docker engine nor a server binary is there
+#   setup.sh test    the same, and the C compiler that Go's race detector needs
 #   setup.sh ci      all that the complete tests use: Redis, libfaketime, xmllint, and a Docker engine with a local image
 set -eu
 
@@ -25,6 +26,12 @@ install() { # install DEBIAN-PACKAGE...
 
 redis() {
 	have redis-server || have valkey-server || docker_works || install redis-server
+}
+
+# The tests start servers of their own, which a Docker engine alone can't replace.
+tests() {
+	have redis-server || have valkey-server || install redis-server
+	have "$(${GO:-go} env CC)" || have gcc || install gcc
 }
 
 ci() {
@@ -67,6 +74,7 @@ valkey() {
 
 case "${1:-}" in
 redis) redis ;;
+test) tests ;;
 ci) ci ;;
-*) echo "usage: setup.sh redis|ci" >&2; exit 2 ;;
+*) echo "usage: setup.sh redis|test|ci" >&2; exit 2 ;;
 esac
