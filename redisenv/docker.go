@@ -49,8 +49,15 @@ func startDocker(ctx context.Context, o Options, so ServerOptions) (s *Server, e
 		image = so.Image
 	}
 	sweepContainers(ctx, o.Log)
+	creating := ctx
 	if imagePresent(ctx, image) != nil {
 		fmt.Fprintf(o.Log, "docker: pulling image %s\n", image)
+	} else {
+		// Given up half-way, the engine would go on to create a container that nobody knows of. Without a download it takes
+		// a moment only, and it is removed below like any other.
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), containerReady)
+		defer cancel()
+		creating = limited
 	}
 	hosts, err := containerHosts(ctx)
 	if err != nil {
@@ -80,7 +87,7 @@ func startDocker(ctx context.Context, o Options, so ServerOptions) (s *Server, e
 		s.tls = clientTLS(certs[caFile])
 		s.info.CAFile = filepath.Join(dir, caFile)
 	}
-	c, err := testcontainers.Run(ctx, image, containerRequest(o, hosts, files))
+	c, err := testcontainers.Run(creating, image, containerRequest(o, hosts, files))
 	s.stop = func() error { return errors.Join(removeContainer(c), removeDir()) }
 	if err == nil {
 		err = s.awaitContainer(ctx, c, hosts)

@@ -2,10 +2,14 @@ package redisenv
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 )
@@ -145,5 +149,30 @@ func TestAutoFallsBackToLocal(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "DOCKER_HOST=tcp://127.0.0.1:1") {
 		t.Errorf("the log does not say why: %s", &log)
+	}
+}
+
+// A start that is given up, at whatever moment, leaves no container.
+func TestDockerStartGivenUp(t *testing.T) {
+	image := testImage(t)
+	for i, after := range []int{50, 150, 250, 350, 450, 600} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(after)*time.Millisecond)
+		run := fmt.Sprintf("given-up-%d-%d", os.Getpid(), i)
+		e, err := Start(ctx, Options{Mode: ModeDocker, Image: image, Log: io.Discard, RunID: run})
+		cancel()
+		if err == nil {
+			e.Close()
+		}
+		err = withEngine(t.Context(), func(c *client.Client) error {
+			list, err := c.ContainerList(t.Context(), client.ContainerListOptions{
+				All: true, Filters: make(client.Filters).Add("label", runLabel+"="+run)})
+			if err == nil && len(list.Items) > 0 {
+				t.Errorf("given up after %d ms, the start left %d containers (%s)", after, len(list.Items), list.Items[0].Status)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
