@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -114,26 +115,24 @@ func tryLocal(ctx context.Context, path string, o Options, so ServerOptions) (s 
 	return s, nil
 }
 
-// freePort finds a free loopback port; for a cluster node the port of its bus, 10000 above, must be free as well.
+// Ports for servers lie below those that systems hand out by themselves, so that between the look and the server's own
+// start no connection and no proxy is given the port. A cluster node's bus listens 10000 above.
+const (
+	firstPort = 11000
+	lastPort  = 21999
+	busAbove  = 10000
+)
+
+// freePort finds a free loopback port, drawn by chance since others draw as well; for a cluster node the port of its bus
+// must be free too.
 func freePort(cluster bool) (int, error) {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return 0, err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if !cluster {
-			return port, nil
-		}
-		// The ephemeral range of some systems lies too high for a bus port: come down from there.
-		for port > 55535 {
-			port -= 10000
-		}
-		if free(port) && free(port+10000) {
+	for range 1000 {
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		if free(port) && (!cluster || free(port+busAbove)) {
 			return port, nil
 		}
 	}
+	return 0, fmt.Errorf("no free port from %d to %d", firstPort, lastPort)
 }
 
 func free(port int) bool {
