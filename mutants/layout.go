@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"encoding/base64"
 	"slices"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -46,6 +47,7 @@ func layoutMutants() []Mutant {
 		member("layout/as-map", "L9.member", "A member is a map.", `'\1' .. cmsgpack.pack({key = key, value = value, version = version, expiresAtMs = expires, tombstone = not put})`),
 		member("layout/wide-keys", "L9.member", "Texts up to 255 bytes take a length of two bytes.", `'\1\149' .. '\218' .. string.char(math.floor(#key / 256), #key % 256) .. key .. cmsgpack.pack(value) .. cmsgpack.pack(version) .. cmsgpack.pack(expires) .. cmsgpack.pack(not put)`),
 		member("layout/hex-value", "L9.raw-bytes", "The value is stored in hex.", `'\1' .. cmsgpack.pack({key, `+hex+`, version, expires, not put})`),
+		onLocation("layout/base64-value", "L9.raw-bytes", "The value is stored in base64.", base64Values),
 		member("layout/golden-order", "L9.golden", "Value and version change places in a member.", `'\1' .. cmsgpack.pack({key, version, value, expires, not put})`),
 		script("layout/another-version-stored", "L9.member", "The version in the member is not the one that was answered.", onWrite("reply[#reply + 1] = version", "reply[#reply + 1] = 'v' .. version")),
 		member("layout/tombstone-keeps-the-value", "L9.tombstone", "A tombstone has a value.", `'\1' .. cmsgpack.pack({key, put and value or 'old', version, expires, not put})`),
@@ -131,6 +133,32 @@ func rewriteJSON(l *location, old, new string) {
 		for i, m := range w.Mutations {
 			if p, ok := m.(spi.Put); ok {
 				p.Bytes = replaced(p.Bytes, old, new)
+				w.Mutations[i] = p
+			}
+		}
+		return l.LocationStore.Write(ctx, w)
+	}
+}
+
+// base64Values writes values in base64 and reads them back, so that only the
+// bytes in Redis show it.
+func base64Values(l *location) {
+	decoded := func(v *spi.Value) {
+		if raw, err := base64.StdEncoding.DecodeString(string(v.Bytes)); err == nil {
+			v.Bytes = raw
+		}
+	}
+	l.read = changeFound(l, func(f *spi.Found) { decoded(&f.Value) })
+	l.scan = changePage(l, func(_ spi.ScanRequest, p *spi.Page) {
+		for i := range p.Items {
+			decoded(&p.Items[i].Value)
+		}
+	})
+	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		w.Mutations = slices.Clone(w.Mutations)
+		for i, m := range w.Mutations {
+			if p, ok := m.(spi.Put); ok {
+				p.Bytes = base64.StdEncoding.AppendEncode(nil, p.Bytes)
 				w.Mutations[i] = p
 			}
 		}
