@@ -48,7 +48,7 @@ func TestFindsForeignMutants(t *testing.T) {
 			continue
 		}
 		tried++
-		c := suitetest.Run(t, env, m.Target(), []harness.Case{cases["model/sequences/"+slug]}).Cases[0]
+		c := suitetest.Run(t, env, m.Target(), []harness.Case{cases["model/sequences/"+slug]}, 1).Cases[0]
 		switch c.Verdict {
 		case result.Skipped:
 			t.Logf("%s: skipped: %s", m.ID, c.Reason)

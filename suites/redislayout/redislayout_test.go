@@ -16,7 +16,7 @@ func TestReferencePasses(t *testing.T) {
 func TestSPIAloneIsNotJudged(t *testing.T) {
 	p := target.Reference()
 	p.Info.Layout = target.LayoutNone
-	for _, c := range suitetest.Run(t, suitetest.Env(t), target.InProcess(p), redislayout.Cases()).Cases {
+	for _, c := range suitetest.Run(t, suitetest.Env(t), target.InProcess(p), redislayout.Cases(), 1).Cases {
 		if c.Verdict != result.Skipped {
 			t.Errorf("%s: %s, expected a skip", c.ID, c.Verdict)
 		}

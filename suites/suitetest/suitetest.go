@@ -26,8 +26,8 @@ func Env(tb testing.TB) *redisenv.Env {
 	return env
 }
 
-// Run judges the target by the cases.
-func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case) result.Run {
+// Run judges the target by the cases, whose data the seed decides.
+func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case, seed int64) result.Run {
 	tb.Helper()
 	catalogue, err := contract.Load()
 	if err != nil {
@@ -35,18 +35,19 @@ func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case
 	}
 	return harness.Run(context.Background(), harness.Config{
 		Cases: cases, Catalogue: catalogue, Target: t, Reference: target.InProcess(target.Reference()), Env: env,
-		Parallel: 8, Timeout: time.Minute, Seed: time.Now().UnixNano(),
+		Parallel: 8, Timeout: time.Minute, Seed: seed,
 	})
 }
 
-// Passes fails the test for each case that does not pass on the target; a
+// Passes fails the test for each case that does not pass on the target, with
+// other data each time; a
 // skipped case is logged with its reason.
 func Passes(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case) {
 	tb.Helper()
 	if len(cases) == 0 {
 		tb.Fatal("no cases")
 	}
-	for _, c := range Run(tb, env, t, cases).Cases {
+	for _, c := range Run(tb, env, t, cases, time.Now().UnixNano()).Cases {
 		switch c.Verdict {
 		case result.Pass:
 		case result.Skipped:
