@@ -57,7 +57,7 @@ type runner struct {
 
 var (
 	errFailFast    = errors.New("a case failed and --fail-fast is set")
-	errCaseTimeout = fmt.Errorf("%w: its time was over", target.ErrAbandoned)
+	errCaseTimeout = errors.New("its time was over")
 )
 
 // Run runs the cases and returns their outcomes in the order of config.Cases.
