@@ -40,7 +40,7 @@ fuzz: ## each fuzz target for FUZZTIME (default 2m)
 	sh scripts/fuzz.sh $(or $(FUZZTIME),2m)
 
 bench:
-	$(GO) test -run '^$$' -bench . -benchmem ./reference/... ./redisenv
+	$(GO) test -run '^$$' -bench . -benchmem ./reference/... ./internal/redisenv
 
 clean:
 	rm -rf bin out

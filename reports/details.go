@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 // kind of a line of a case's details, for its colour.

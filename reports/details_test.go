@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 // A requirement is cited once, however many findings break it, and what the

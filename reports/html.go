@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 //go:embed html.tmpl

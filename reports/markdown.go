@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 // Markdown writes a summary for the job page of a CI system.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 //go:embed matrix.tmpl

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 // Words of the final line.

@@ -3,7 +3,7 @@ package reports
 import (
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
 // hostile is text as an ill-meaning target might write it: a terminal escape

@@ -4,14 +4,14 @@ package suites
 import (
 	"slices"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/suites/counter"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/suites/countercases"
 	"github.com/zlink-systems/zlink-conformance/suites/interop"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
-	"github.com/zlink-systems/zlink-conformance/suites/payload"
+	"github.com/zlink-systems/zlink-conformance/suites/payloadcases"
 	"github.com/zlink-systems/zlink-conformance/suites/redislayout"
 	"github.com/zlink-systems/zlink-conformance/suites/resilience"
-	"github.com/zlink-systems/zlink-conformance/suites/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/spicases"
 )
 
 // All returns every case, suite by suite.
@@ -20,11 +20,11 @@ func All() []harness.Case { return With(model.Options{}) }
 // With is All with options of the model suite.
 func With(m model.Options) []harness.Case {
 	return slices.Concat(
-		spi.Cases(),
+		spicases.Cases(),
 		redislayout.Cases(),
 		interop.Cases(),
-		counter.Cases(),
-		payload.Cases(),
+		countercases.Cases(),
+		payloadcases.Cases(),
 		resilience.Cases(),
 		model.Cases(m),
 	)

@@ -18,17 +18,17 @@ import (
 	"io"
 	"sync"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
-	"github.com/zlink-systems/zlink-conformance/target/protocol"
 )
 
 // Provider is the provider to serve. A nil function is an operation that it
 // does not offer.
-type Provider = target.Provider
+type Provider = targets.Provider
 
 // Config says how to open a store.
-type Config = target.StoreConfig
+type Config = targets.StoreConfig
 
 // Serve answers requests from in on out until in ends; then it cancels what
 // still runs, closes the stores and returns nil. It returns early with an error
@@ -36,7 +36,7 @@ type Config = target.StoreConfig
 func Serve(ctx context.Context, p Provider, in io.Reader, out io.Writer) error {
 	p.Info.Protocol = protocol.Version
 	ctx, cancel := context.WithCancel(ctx)
-	ctx = target.CaseContext(ctx) // so that even an operation that ignores its token is given up at the end
+	ctx = targets.CaseContext(ctx) // so that even an operation that ignores its token is given up at the end
 	s := &server{provider: p, out: out, running: map[int64]context.CancelFunc{}, held: map[int64]heldResult{}, stores: map[int64]any{}}
 	err := s.serve(ctx, in)
 	cancel()
@@ -56,12 +56,12 @@ type server struct {
 	mu      sync.Mutex
 	running map[int64]context.CancelFunc // by request
 	held    map[int64]heldResult         // by request
-	stores  map[int64]any                // target.Location or target.Relocation by handle, closed ones too
+	stores  map[int64]any                // targets.Location or targets.Relocation by handle, closed ones too
 }
 
 type heldResult struct {
 	handle  int64
-	recheck target.Recheck
+	recheck targets.Recheck
 }
 
 func (s *server) serve(ctx context.Context, in io.Reader) error {
@@ -144,6 +144,6 @@ func internal(err error) error {
 
 func (s *server) closeAll() {
 	for _, store := range s.stores {
-		_ = store.(target.Store).Close()
+		_ = store.(targets.Store).Close()
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // hanging is a store of which Read never returns, whatever its context says.
@@ -52,7 +52,7 @@ func serve(t *testing.T, p adapter.Provider) (ask func(line string) string, in i
 
 func TestBadRequests(t *testing.T) {
 	ask, in, served := serve(t, adapter.Provider{
-		Info: target.Info{Provider: "p", Stores: []string{"location"}, Layout: "none"},
+		Info: targets.Info{Provider: "p", Stores: []string{"location"}, Layout: "none"},
 		OpenLocation: func(context.Context, adapter.Config) (spi.LocationStore, error) {
 			return hanging{closed: make(chan struct{})}, nil
 		},

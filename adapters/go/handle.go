@@ -6,10 +6,10 @@ import (
 	"maps"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
-	"github.com/zlink-systems/zlink-conformance/target/protocol"
 )
 
 // handle carries a request out.
@@ -19,7 +19,7 @@ func (s *server) handle(ctx context.Context, r *protocol.Request) (*protocol.Res
 		return &protocol.Result{Kind: protocol.KindHello, Info: &s.provider.Info}, nil
 	case protocol.OpSurface:
 		if s.provider.Surface == nil {
-			return nil, target.Unsupported("the provider lists no public declarations")
+			return nil, targets.Unsupported("the provider lists no public declarations")
 		}
 		return &protocol.Result{Kind: protocol.KindSurface, Declarations: s.provider.Surface()}, nil
 	case protocol.OpCancel:
@@ -36,22 +36,22 @@ func (s *server) handle(ctx context.Context, r *protocol.Request) (*protocol.Res
 	case protocol.OpClose:
 		return s.close(r)
 	case protocol.OpLocationRead, protocol.OpLocationWrite, protocol.OpLocationScan:
-		store, ok := s.store(r.Handle).(target.Location)
+		store, ok := s.store(r.Handle).(targets.Location)
 		if !ok {
 			return nil, unknownHandle(r.Handle)
 		}
 		return s.location(ctx, r, store)
 	case protocol.OpRelocationPut, protocol.OpRelocationRead, protocol.OpRelocationRenew, protocol.OpRelocationDelete:
-		store, ok := s.store(r.Handle).(target.Relocation)
+		store, ok := s.store(r.Handle).(targets.Relocation)
 		if !ok {
 			return nil, unknownHandle(r.Handle)
 		}
 		return s.relocation(ctx, r, store)
 	}
-	return nil, target.Unsupported("unknown operation %q", r.Op)
+	return nil, targets.Unsupported("unknown operation %q", r.Op)
 }
 
-// store returns the target.Location or target.Relocation of the handle, or nil.
+// store returns the targets.Location or targets.Relocation of the handle, or nil.
 func (s *server) store(handle int64) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,23 +73,23 @@ func (s *server) open(ctx context.Context, r *protocol.Request) (*protocol.Resul
 		OperationTimeout: time.Duration(r.OperationTimeoutMs) * time.Millisecond,
 	}
 	if r.Share != 0 {
-		shared, ok := s.store(r.Share).(target.Store)
+		shared, ok := s.store(r.Share).(targets.Store)
 		if !ok {
 			return nil, unknownHandle(r.Share)
 		}
 		config.Share = shared
 	}
 	// The in-process target is the piece that guards the provider's buffers.
-	provider := target.InProcess(s.provider)
+	provider := targets.InProcess(s.provider)
 	var store any
 	var err error
 	switch r.Store {
-	case target.StoreLocation:
+	case targets.StoreLocation:
 		store, err = provider.OpenLocation(ctx, config)
-	case target.StoreRelocation:
+	case targets.StoreRelocation:
 		store, err = provider.OpenRelocation(ctx, config)
 	default:
-		err = target.Unsupported("unknown store %q", r.Store)
+		err = targets.Unsupported("unknown store %q", r.Store)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *server) open(ctx context.Context, r *protocol.Request) (*protocol.Resul
 // store and closing it again are the provider's to answer (L7.dispose).
 func (s *server) close(r *protocol.Request) (*protocol.Result, error) {
 	s.mu.Lock()
-	store, ok := s.stores[r.Handle].(target.Store)
+	store, ok := s.stores[r.Handle].(targets.Store)
 	maps.DeleteFunc(s.held, func(_ int64, h heldResult) bool { return h.handle == r.Handle })
 	s.mu.Unlock()
 	if !ok {
@@ -116,7 +116,7 @@ func (s *server) close(r *protocol.Request) (*protocol.Result, error) {
 	return &protocol.Result{Kind: protocol.KindClosed}, nil
 }
 
-func (s *server) hold(r *protocol.Request, recheck target.Recheck) {
+func (s *server) hold(r *protocol.Request, recheck targets.Recheck) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[r.ID] = heldResult{r.Handle, recheck}
@@ -136,7 +136,7 @@ func (s *server) recheck(ctx context.Context, r *protocol.Request) (*protocol.Re
 	return &protocol.Result{Kind: protocol.KindHeld, Bytes: protocol.NewBytes(b)}, nil
 }
 
-func (s *server) location(ctx context.Context, r *protocol.Request, store target.Location) (*protocol.Result, error) {
+func (s *server) location(ctx context.Context, r *protocol.Request, store targets.Location) (*protocol.Result, error) {
 	switch r.Op {
 	case protocol.OpLocationRead:
 		if r.Key == nil {
@@ -165,7 +165,7 @@ func (s *server) location(ctx context.Context, r *protocol.Request, store target
 	}
 }
 
-func (s *server) relocation(ctx context.Context, r *protocol.Request, store target.Relocation) (*protocol.Result, error) {
+func (s *server) relocation(ctx context.Context, r *protocol.Request, store targets.Relocation) (*protocol.Result, error) {
 	if r.Reference == nil {
 		return nil, internal(missing("reference"))
 	}
@@ -199,7 +199,7 @@ func (s *server) relocation(ctx context.Context, r *protocol.Request, store targ
 	}
 }
 
-func (s *server) readBlob(ctx context.Context, r *protocol.Request, store target.Relocation, ref spi.Reference) (*protocol.Result, error) {
+func (s *server) readBlob(ctx context.Context, r *protocol.Request, store targets.Relocation, ref spi.Reference) (*protocol.Result, error) {
 	switch {
 	case r.Hold:
 		result, recheck, err := store.ReadHeld(ctx, ref)

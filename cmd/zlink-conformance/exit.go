@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/result"
-	"github.com/zlink-systems/zlink-conformance/target"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
 // exit is an outcome of a command with its exit status; without an error the
@@ -94,7 +94,7 @@ func (in *interruption) register(server io.Closer) (forget func()) {
 }
 
 func (in *interruption) killAll() {
-	target.KillAll()
+	targets.KillAll()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	var closing sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
 	"github.com/zlink-systems/zlink-conformance/contract"
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/mutants"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/mutants"
 	"github.com/zlink-systems/zlink-conformance/suites"
 )
 

@@ -5,8 +5,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/reports"
-	"github.com/zlink-systems/zlink-conformance/result"
 )
 
 // reportFile is a report that was asked for.

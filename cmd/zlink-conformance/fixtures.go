@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zlink-systems/zlink-conformance/fixtures"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/reports"
-	"github.com/zlink-systems/zlink-conformance/result"
 )
 
 func newFixtures() *cobra.Command {

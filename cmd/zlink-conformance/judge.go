@@ -15,11 +15,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zlink-systems/zlink-conformance/contract"
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reports"
-	"github.com/zlink-systems/zlink-conformance/result"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // job is a run that the flags describe.
@@ -73,7 +73,7 @@ func (j *job) runAll(ctx context.Context, stdout, stderr io.Writer, style report
 	}
 	config := j.config
 	config.Catalogue = catalogue
-	config.Reference = target.InProcess(target.Reference())
+	config.Reference = targets.InProcess(targets.Reference())
 	done, finish := j.watch(stdout, style)
 	config.Done = done
 	defer finish()
@@ -116,7 +116,7 @@ func (j *job) runOne(ctx context.Context, config harness.Config, options redisen
 	config.Env = env
 	config.Target = config.Reference
 	if j.command != nil {
-		if config.Target, err = target.Start(ctx, j.command, target.Options{}); err != nil {
+		if config.Target, err = targets.Start(ctx, j.command, targets.Options{}); err != nil {
 			return run, err
 		}
 		defer closing(stderr, "the target", config.Target)

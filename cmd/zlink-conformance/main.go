@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reports"
-	"github.com/zlink-systems/zlink-conformance/result"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 func main() { os.Exit(execute(os.Args[1:])) }
@@ -42,7 +42,7 @@ func execute(args []string) int {
 	if text := strings.Join(strings.Fields(err.Error()), " "); text != "" {
 		fmt.Fprintln(os.Stderr, "zlink-conformance: "+reports.CleanLine(text))
 	}
-	if e, ok := errors.AsType[*target.TroubleError](err); ok {
+	if e, ok := errors.AsType[*targets.TroubleError](err); ok {
 		for _, line := range e.Log { // what the target wrote: evidence for the line above
 			fmt.Fprintln(os.Stderr, "  "+reports.CleanLine(line))
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // inProcess is the --target that needs no process.
@@ -180,7 +180,7 @@ func (f *runFlags) command(cmd *cobra.Command, args []string) ([]string, error) 
 	case f.target == inProcess:
 		return nil, nil
 	}
-	words, err := target.ParseCommand(f.target)
+	words, err := targets.ParseCommand(f.target)
 	if err != nil {
 		return nil, usage("--target: %w", err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 func TestMain(m *testing.M) {
@@ -76,8 +76,8 @@ func stubborn() { signal.Ignore(os.Interrupt, syscall.SIGTERM) }
 func serveUntilEnded(press func() error) {
 	var once sync.Once
 	provider := adapter.Provider{
-		Info: target.Info{Provider: "interrupter", Language: "Go", Version: "1", Layout: target.LayoutNone,
-			Stores: []string{target.StoreLocation}},
+		Info: targets.Info{Provider: "interrupter", Language: "Go", Version: "1", Layout: targets.LayoutNone,
+			Stores: []string{targets.StoreLocation}},
 		OpenLocation: func(ctx context.Context, _ adapter.Config) (spi.LocationStore, error) {
 			var err error
 			once.Do(func() { err = press() })

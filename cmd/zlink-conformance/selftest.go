@@ -13,10 +13,10 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
 	"github.com/zlink-systems/zlink-conformance/contract"
-	"github.com/zlink-systems/zlink-conformance/mutants"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/mutants"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/reports"
-	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/suites"
 )
 

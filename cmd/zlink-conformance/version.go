@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zlink-systems/zlink-conformance/target/protocol"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
 func newVersion() *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 )
 
 // Options says how much the suite does.

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
-	"github.com/zlink-systems/zlink-conformance/result"
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // planted are providers that are wrong in one way, the case that must notice
@@ -24,7 +24,7 @@ import (
 // to which it must shrink (0: the case does not shrink).
 var planted = []struct {
 	name             string
-	target           func(*testing.T) target.Target
+	target           func(*testing.T) targets.Target
 	id, requirements string
 	shrunk           int
 }{
@@ -255,21 +255,21 @@ func replayable(t *testing.T, c result.Case) string {
 	return ""
 }
 
-func replay(t *testing.T, env *redisenv.Env, broken target.Target, script model.Script, requirement string) {
+func replay(t *testing.T, env *redisenv.Env, broken targets.Target, script model.Script, requirement string) {
 	t.Helper()
 	c := suitetest.Run(t, env, broken, []harness.Case{model.Replay(script)}, 1).Cases[0]
 	if c.Verdict != result.Fail || c.Findings[0].Requirement != requirement {
 		t.Errorf("replayed: %s %s, want a breach of %s\n%s", c.Verdict, c.Reason, requirement, suitetest.Show(c))
 	}
-	suitetest.Passes(t, env, target.InProcess(target.Reference()), []harness.Case{model.Replay(script)})
+	suitetest.Passes(t, env, targets.InProcess(targets.Reference()), []harness.Case{model.Replay(script)})
 }
 
 // script is the reference with a part of one script replaced, which must be
 // there once.
-func script(name, old, new string) func(*testing.T) target.Target { return edited(name, old, new) }
+func script(name, old, new string) func(*testing.T) targets.Target { return edited(name, old, new) }
 
 // edited is script for several parts, each followed by its replacement.
-func edited(name string, pairs ...string) func(*testing.T) target.Target {
+func edited(name string, pairs ...string) func(*testing.T) targets.Target {
 	return rewritten(func(t *testing.T, script, source string) string {
 		for i := 0; script == name && i < len(pairs); i += 2 {
 			if strings.Count(source, pairs[i]) != 1 {
@@ -283,7 +283,7 @@ func edited(name string, pairs ...string) func(*testing.T) target.Target {
 
 // renamed is the reference that keeps a shared key of scans under a name of its
 // own.
-func renamed(key string) func(*testing.T) target.Target {
+func renamed(key string) func(*testing.T) targets.Target {
 	return rewritten(func(_ *testing.T, script, source string) string {
 		if script == "location_scan" || script == "location_write" {
 			return strings.Replace(source, key, "'own'", 1)
@@ -292,9 +292,9 @@ func renamed(key string) func(*testing.T) target.Target {
 	})
 }
 
-func rewritten(rewrite func(t *testing.T, script, source string) string) func(*testing.T) target.Target {
-	return func(t *testing.T) target.Target {
-		return target.InProcess(target.ReferenceWith(func(o reference.Options) reference.Options {
+func rewritten(rewrite func(t *testing.T, script, source string) string) func(*testing.T) targets.Target {
+	return func(t *testing.T) targets.Target {
+		return targets.InProcess(targets.ReferenceWith(func(o reference.Options) reference.Options {
 			o.Rewrite = func(script, source string) string { return rewrite(t, script, source) }
 			return o
 		}))
@@ -319,11 +319,11 @@ func (f *faulty) Scan(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, e
 	return f.scan(ctx, r)
 }
 
-func location(change func(*faulty)) func(*testing.T) target.Target {
-	return func(*testing.T) target.Target {
-		p := target.Reference()
+func location(change func(*faulty)) func(*testing.T) targets.Target {
+	return func(*testing.T) targets.Target {
+		p := targets.Reference()
 		open := p.OpenLocation
-		p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+		p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 			s, err := open(ctx, c)
 			if err != nil {
 				return nil, err
@@ -332,7 +332,7 @@ func location(change func(*faulty)) func(*testing.T) target.Target {
 			change(f)
 			return f, nil
 		}
-		return target.InProcess(p)
+		return targets.InProcess(p)
 	}
 }
 
@@ -346,11 +346,11 @@ func (f *faultyBlobs) Renew(ctx context.Context, ref spi.Reference, ms spi.Reten
 	return f.renew(ctx, ref, ms)
 }
 
-func relocation(change func(*faultyBlobs)) func(*testing.T) target.Target {
-	return func(*testing.T) target.Target {
-		p := target.Reference()
+func relocation(change func(*faultyBlobs)) func(*testing.T) targets.Target {
+	return func(*testing.T) targets.Target {
+		p := targets.Reference()
 		open := p.OpenRelocation
-		p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+		p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
 			s, err := open(ctx, c)
 			if err != nil {
 				return nil, err
@@ -359,6 +359,6 @@ func relocation(change func(*faultyBlobs)) func(*testing.T) target.Target {
 			change(f)
 			return f, nil
 		}
-		return target.InProcess(p)
+		return targets.InProcess(p)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/fixtures"
-	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/reference/record"
 	"github.com/zlink-systems/zlink-conformance/spi"

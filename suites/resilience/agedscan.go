@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/resilience"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // TestAllowed: providers that work in another way than the reference, and as
 // well by the contract, pass every case.
 func TestAllowed(t *testing.T) {
-	for name, p := range map[string]target.Provider{
+	for name, p := range map[string]targets.Provider{
 		"reads are asked again":                   decorated(func(l *location) { l.read = again(l.LocationStore.Read) }, func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
 		"a Put of a payload is sent again":        decorated(nil, putAgain),
 		"writes look first":                       decorated(looksFirst, putLooksFirst),
@@ -27,17 +27,17 @@ func TestAllowed(t *testing.T) {
 		"one operation at a time":                 decorated(inTurn, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			suitetest.Passes(t, suitetest.Env(t), target.InProcess(p), resilience.Cases())
+			suitetest.Passes(t, suitetest.Env(t), targets.InProcess(p), resilience.Cases())
 		})
 	}
 }
 
 // hostClock is the reference, which never asks the host for the time, as if
 // its host's clock could be moved.
-func hostClock() target.Provider {
-	p := target.Reference()
-	p.Info.Capabilities = append(slices.Clone(p.Info.Capabilities), target.CapClock)
-	p.Skewed = func(time.Duration) target.Provider { return hostClock() }
+func hostClock() targets.Provider {
+	p := targets.Reference()
+	p.Info.Capabilities = append(slices.Clone(p.Info.Capabilities), targets.CapClock)
+	p.Skewed = func(time.Duration) targets.Provider { return hostClock() }
 	return p
 }
 
@@ -84,17 +84,17 @@ func putLooksFirst(r *relocation) {
 	}
 }
 
-func connectsOnOpening() target.Provider {
-	whole := target.Reference()
+func connectsOnOpening() targets.Provider {
+	whole := targets.Reference()
 	p := whole
-	p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 		s, err := whole.OpenLocation(ctx, c)
 		if err == nil {
 			_, err = s.Read(ctx, "hello")
 		}
 		return s, err
 	}
-	p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+	p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
 		s, err := whole.OpenRelocation(ctx, c)
 		if err == nil {
 			_, err = s.Read(ctx, "hello")

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // cancelCases cancel operations that are under way. How soon one ends then is
@@ -16,9 +16,9 @@ func cancelCases() []harness.Case {
 	requirements := func(k *kind) string { return k.unknown + " " + k.recover }
 	return append(
 		eachKind("cancel/silent", "Every operation of a %s that is cancelled while Redis is silent fails, and works again afterwards.",
-			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.Swallow) }, target.CapCancellation),
+			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.Swallow) }, targets.CapCancellation),
 		eachKind("cancel/applied", "Every operation of a %s that is cancelled after Redis has executed its first command fails or tells the truth.",
-			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.HoldReply) }, target.CapCancellation)...)
+			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.HoldReply) }, targets.CapCancellation)...)
 }
 
 func cancelled(t *harness.T, k *kind, action func() redisenv.Action) {

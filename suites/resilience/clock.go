@@ -7,10 +7,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // clockCases run on a Redis with a clock of its own. A provider that looks at
@@ -31,9 +31,9 @@ func clockCases() []harness.Case {
 			newCase(&relocation, "clock/"+skew.slug+"-relocation", "With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
 				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }),
 			newCase(&location, "clock/host-"+skew.slug+"-location", "With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
-				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, target.CapClock),
+				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock),
 			newCase(&relocation, "clock/host-"+skew.slug+"-relocation", "With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
-				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, target.CapClock))
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, targets.CapClock))
 	}
 	return append(cases,
 		newCase(&location, "clock/jump-location", "When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",

@@ -3,8 +3,8 @@ package resilience_test
 import (
 	"context"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // location is the reference's Location Store with other functions in front.
@@ -43,11 +43,11 @@ func (r *relocation) Renew(ctx context.Context, ref spi.Reference, ms spi.Retent
 
 // decorated is the reference with hooks set on every store that it opens; a
 // nil function leaves that kind of store alone.
-func decorated(onLocation func(*location), onRelocation func(*relocation)) target.Provider {
-	whole := target.Reference()
+func decorated(onLocation func(*location), onRelocation func(*relocation)) targets.Provider {
+	whole := targets.Reference()
 	p := whole
 	if onLocation != nil {
-		p.OpenLocation = func(ctx context.Context, c target.StoreConfig) (spi.LocationStore, error) {
+		p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 			s, err := whole.OpenLocation(ctx, c)
 			if err != nil {
 				return nil, err
@@ -58,7 +58,7 @@ func decorated(onLocation func(*location), onRelocation func(*relocation)) targe
 		}
 	}
 	if onRelocation != nil {
-		p.OpenRelocation = func(ctx context.Context, c target.StoreConfig) (spi.RelocationStore, error) {
+		p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
 			s, err := whole.OpenRelocation(ctx, c)
 			if err != nil {
 				return nil, err

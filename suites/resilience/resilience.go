@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/target"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
 // Cases returns all cases of the suite.
@@ -32,12 +32,12 @@ type kind struct {
 
 var (
 	location = kind{
-		slug: "location", title: "Location Store", need: harness.NeedLocation, offered: target.StoreLocation,
+		slug: "location", title: "Location Store", need: harness.NeedLocation, offered: targets.StoreLocation,
 		unknown: "L6.unknown-outcome", class: "L6.failure-class", timeout: "L6.timeout", recover: "L6.recover",
 		reconstruct: "L6.reconstruct", dispose: "L7.dispose",
 	}
 	relocation = kind{
-		slug: "relocation", title: "Relocation Store", need: harness.NeedRelocation, offered: target.StoreRelocation,
+		slug: "relocation", title: "Relocation Store", need: harness.NeedRelocation, offered: targets.StoreRelocation,
 		unknown: "R5.unknown-outcome", class: "R5.failure-class", timeout: "R5.timeout", recover: "R5.recover",
 		reconstruct: "R5.reconcile", dispose: "R7.shared",
 	}

@@ -3,11 +3,11 @@ package resilience_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/resilience"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 func TestReferencePasses(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), target.InProcess(target.Reference()), resilience.Cases())
+	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(targets.Reference()), resilience.Cases())
 }

@@ -3,7 +3,7 @@ package resilience
 import (
 	"slices"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

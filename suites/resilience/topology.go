@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 // topology is another Redis to work on.
@@ -34,9 +34,9 @@ var topologies = []topology{
 	{slug: "acl-user", title: "a Redis that wants a user and a password", requirements: "L10.two-stores",
 		options: redisenv.ServerOptions{Username: "zlink", Password: "secret"}},
 	{slug: "tls", title: "a Redis that speaks TLS alone", requirements: "L10.two-stores",
-		options: redisenv.ServerOptions{TLS: true}, needs: []harness.Need{target.CapTLS}},
+		options: redisenv.ServerOptions{TLS: true}, needs: []harness.Need{targets.CapTLS}},
 	{slug: "unix-socket", title: "a Redis behind a unix socket", requirements: "L10.two-stores",
-		options: redisenv.ServerOptions{UnixSocket: true}, needs: []harness.Need{target.CapUnixSocket},
+		options: redisenv.ServerOptions{UnixSocket: true}, needs: []harness.Need{targets.CapUnixSocket},
 		conn: func(c *redisenv.ConnInfo) { c.Host, c.Port = "", 0 }},
 	{slug: "database", title: "another database of a Redis, which alone holds all keys", requirements: "L10.two-stores",
 		conn: func(c *redisenv.ConnInfo) { c.DB = 3 }, check: onlyDatabase3},
@@ -66,10 +66,10 @@ func workOn(t *harness.T, p topology) {
 	}
 	main := strings.Fields(p.requirements)[0]
 	store := harness.Store{Conn: &conn}
-	if info := t.Target().Info(); info.Offers(target.StoreLocation) {
+	if info := t.Target().Info(); info.Offers(targets.StoreLocation) {
 		locationWork(t, main, t.Target().OpenLocation(store))
 	}
-	if info := t.Target().Info(); info.Offers(target.StoreRelocation) {
+	if info := t.Target().Info(); info.Offers(targets.StoreRelocation) {
 		relocationWork(t, main, t.Target().OpenRelocation(store))
 	}
 	if p.check != nil {
@@ -137,7 +137,7 @@ func relocationWork(t *harness.T, requirement string, r *harness.Relocation) {
 // target that claims the official layout is looked at.
 func oneSlotEach(t *harness.T, s *redisenv.Server) {
 	info := t.Target().Info()
-	if info.Layout != target.LayoutOfficial {
+	if info.Layout != targets.LayoutOfficial {
 		return
 	}
 	c := t.Client(s)

@@ -3,8 +3,8 @@ package resilience
 import (
 	"fmt"
 
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 )
 
 // loss is a way to lose the answer to a command.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/contract"
-	"github.com/zlink-systems/zlink-conformance/harness"
-	"github.com/zlink-systems/zlink-conformance/redisenv"
-	"github.com/zlink-systems/zlink-conformance/result"
-	"github.com/zlink-systems/zlink-conformance/target"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
 // Env starts a local Redis for the test, or skips it where there is none.
@@ -27,14 +27,14 @@ func Env(tb testing.TB) *redisenv.Env {
 }
 
 // Run judges the target by the cases, whose data the seed decides.
-func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case, seed int64) result.Run {
+func Run(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Case, seed int64) result.Run {
 	tb.Helper()
 	catalogue, err := contract.Load()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return harness.Run(context.Background(), harness.Config{
-		Cases: cases, Catalogue: catalogue, Target: t, Reference: target.InProcess(target.Reference()), Env: env,
+		Cases: cases, Catalogue: catalogue, Target: t, Reference: targets.InProcess(targets.Reference()), Env: env,
 		Parallel: 8, Timeout: time.Minute, Seed: seed,
 	})
 }
@@ -42,7 +42,7 @@ func Run(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case
 // Passes fails the test for each case that does not pass on the target, with
 // other data each time; a
 // skipped case is logged with its reason.
-func Passes(tb testing.TB, env *redisenv.Env, t target.Target, cases []harness.Case) {
+func Passes(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Case) {
 	tb.Helper()
 	if len(cases) == 0 {
 		tb.Fatal("no cases")

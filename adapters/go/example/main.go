@@ -10,9 +10,9 @@ import (
 	"os"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/target"
 )
 
 func main() {
@@ -24,15 +24,15 @@ func main() {
 
 func provider() adapter.Provider {
 	return adapter.Provider{
-		Info: target.Info{
+		Info: targets.Info{
 			Provider: "example", Language: "go", Version: "1.0.0",
-			Stores: []string{target.StoreLocation, target.StoreRelocation},
-			Layout: target.LayoutOfficial, // target.LayoutNone: the two interfaces are all that it claims
+			Stores: []string{targets.StoreLocation, targets.StoreRelocation},
+			Layout: targets.LayoutOfficial, // targets.LayoutNone: the two interfaces are all that it claims
 			// What is announced here is judged, what is not is skipped.
-			Capabilities: []string{target.CapCancellation, target.CapTLS, target.CapUnixSocket},
+			Capabilities: []string{targets.CapCancellation, targets.CapTLS, targets.CapUnixSocket},
 		},
 		OpenLocation: func(_ context.Context, config adapter.Config) (spi.LocationStore, error) {
-			options, err := target.ReferenceOptions(config)
+			options, err := targets.ReferenceOptions(config)
 			if err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func provider() adapter.Provider {
 			return store, nil
 		},
 		OpenRelocation: func(_ context.Context, config adapter.Config) (spi.RelocationStore, error) {
-			options, err := target.ReferenceOptions(config)
+			options, err := targets.ReferenceOptions(config)
 			if err != nil {
 				return nil, err
 			}

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/zlink-systems/zlink-conformance/target"
-	"github.com/zlink-systems/zlink-conformance/target/protocol"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
 // TestMain makes the test binary the adapter where the harness starts it.
@@ -22,11 +22,11 @@ func TestExampleStartsAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adapter, err := target.Start(t.Context(), []string{self}, target.Options{})
+	adapter, err := targets.Start(t.Context(), []string{self}, targets.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := adapter.Info(); info.Provider != "example" || !info.Offers(target.StoreLocation) || !info.Offers(target.StoreRelocation) {
+	if info := adapter.Info(); info.Provider != "example" || !info.Offers(targets.StoreLocation) || !info.Offers(targets.StoreRelocation) {
 		t.Errorf("hello said %+v", info)
 	}
 	if err := adapter.Close(); err != nil {

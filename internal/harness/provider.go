@@ -1,0 +1,179 @@
+package harness
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+)
+
+// Provider opens stores of the target or of the reference for a case. Every
+// store is closed with the case.
+type Provider struct {
+	t           *T
+	name        string // "target" or "reference", as the evidence shows it
+	target      targets.Target
+	isReference bool
+
+	mu         sync.Mutex
+	location   *Location
+	relocation *Relocation
+}
+
+// Store says how a case opens a store; the zero value is the case's prefix on
+// the main server.
+type Store struct {
+	Server    *redisenv.Server   // nil: the main server
+	Proxy     *redisenv.Proxy    // through this fault proxy
+	Conn      *redisenv.ConnInfo // exactly so, whatever Server and Proxy say
+	KeyPrefix string             // "": the case's prefix
+	Timeout   time.Duration      // operation timeout; 0: ordinaryTimeout
+	Share     targets.Store      // share this store's physical connection
+}
+
+// ordinaryTimeout is the operation timeout of stores whose timeout is not the
+// subject of the case. A provider's default of a few seconds can pass on a
+// machine that is busy with something else, and that would be no fault of the
+// provider.
+const ordinaryTimeout = 30 * time.Second
+
+// Info is what the provider says of itself.
+func (p *Provider) Info() targets.Info { return p.target.Info() }
+
+// Location is the provider's Location Store on the case's prefix, opened once.
+func (p *Provider) Location() *Location {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.location == nil {
+		p.location = p.OpenLocation(Store{})
+	}
+	return p.location
+}
+
+// Relocation is the provider's Relocation Store on the case's prefix, opened
+// once.
+func (p *Provider) Relocation() *Relocation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.relocation == nil {
+		p.relocation = p.OpenRelocation(Store{})
+	}
+	return p.relocation
+}
+
+// OpenLocation opens a new Location Store instance; failing to is a failure of
+// the case.
+func (p *Provider) OpenLocation(s Store) *Location {
+	l, err := p.TryOpenLocation(s)
+	if err != nil {
+		p.fatal("opening a Location Store", err)
+	}
+	return l
+}
+
+// TryOpenLocation is OpenLocation for a case that expects an error.
+func (p *Provider) TryOpenLocation(s Store) (*Location, error) {
+	inner, err := p.target.OpenLocation(p.t.ctx, p.config(s))
+	p.t.op(p.name + ": open location" + answer(nil, err))
+	if err != nil {
+		p.t.trouble(err)
+		return nil, err
+	}
+	p.t.Cleanup(func() { inner.Close() })
+	return &Location{t: p.t, provider: p, inner: inner}, nil
+}
+
+// OpenRelocation opens a new Relocation Store instance; failing to is a
+// failure of the case.
+func (p *Provider) OpenRelocation(s Store) *Relocation {
+	r, err := p.TryOpenRelocation(s)
+	if err != nil {
+		p.fatal("opening a Relocation Store", err)
+	}
+	return r
+}
+
+// TryOpenRelocation is OpenRelocation for a case that expects an error.
+func (p *Provider) TryOpenRelocation(s Store) (*Relocation, error) {
+	inner, err := p.target.OpenRelocation(p.t.ctx, p.config(s))
+	p.t.op(p.name + ": open relocation" + answer(nil, err))
+	if err != nil {
+		p.t.trouble(err)
+		return nil, err
+	}
+	p.t.Cleanup(func() { inner.Close() })
+	return &Relocation{t: p.t, provider: p, inner: inner}, nil
+}
+
+// Surface lists the provider's public declarations (targets.CapSurface).
+func (p *Provider) Surface() []string {
+	names, err := p.target.Surface(p.t.ctx)
+	if err != nil {
+		p.t.trouble(err)
+		p.fatal("listing the public declarations", err)
+	}
+	return names
+}
+
+func (p *Provider) config(s Store) targets.StoreConfig {
+	c := targets.StoreConfig{KeyPrefix: s.KeyPrefix, OperationTimeout: s.Timeout}
+	if c.OperationTimeout == 0 {
+		c.OperationTimeout = ordinaryTimeout
+	}
+	if c.KeyPrefix == "" {
+		c.KeyPrefix = p.t.prefix
+	}
+	switch {
+	case s.Conn != nil:
+		c.Redis = *s.Conn
+	case s.Proxy != nil:
+		c.Redis = s.Proxy.ConnInfo()
+	case s.Server != nil:
+		c.Redis = s.Server.ConnInfo()
+	default:
+		c.Redis = p.t.MainServer().ConnInfo()
+	}
+	switch shared := s.Share.(type) {
+	case *Location:
+		c.Share = shared.inner
+	case *Relocation:
+		c.Share = shared.inner
+	case nil:
+	default:
+		c.Share = shared
+	}
+	return c
+}
+
+// fatal ends a case in which a step that must succeed failed: the target's
+// failure is judged, the reference's is trouble of the harness.
+func (p *Provider) fatal(what string, err error) {
+	if p.isReference {
+		p.t.Troublef("the reference failed at %s: %v", what, err)
+	}
+	p.t.Fatalf(p.t.main(), "%s failed: %v", what, err)
+}
+
+// unexpected ends a case in which an operation answered a result that it must
+// not answer here.
+func (p *Provider) unexpected(what, want string, got any) {
+	if p.isReference {
+		p.t.Troublef("the reference answered %s to %s, expected %s", Describe(got), what, want)
+	}
+	p.t.Fatalf(p.t.main(), "%s answered %s, expected %s", what, Describe(got), want)
+}
+
+func asTrouble(err error) (*targets.TroubleError, bool) {
+	var te *targets.TroubleError
+	return te, errors.As(err, &te)
+}
+
+func unavailable(err error) (string, bool) {
+	var u *redisenv.Unavailable
+	if errors.As(err, &u) {
+		return u.Reason, true
+	}
+	return "", false
+}

@@ -1,0 +1,283 @@
+package mutants
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/contract"
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+)
+
+// Config is one run of mutants.
+type Config struct {
+	Env       *redisenv.Env
+	Cases     []harness.Case // Large ones are left out
+	Catalogue *contract.Catalogue
+	Mutants   []Mutant
+	Parallel  int   // mutants at once; at least 1
+	Seed      int64 // of order and data of the cases
+	// Whole says that these are all mutants, so that a case that finds none of
+	// them is idle.
+	Whole bool
+	// Done is called after each mutant, one call at a time; nil is fine.
+	Done func(result.MutantRow)
+}
+
+const (
+	casesAtOnce = 6
+	// A mutant may well hang a case: what it must be caught by fails sooner.
+	caseTimeout = 20 * time.Second
+)
+
+// Run tries on each mutant the cases that name its requirement. On a mutant
+// that they do not find it tries the other cases as well, to tell a hole in
+// the cases from a wrong requirement. When ctx ends early, the rows of the
+// mutants that were finished are kept.
+func Run(ctx context.Context, config Config) result.Matrix {
+	started := time.Now()
+	r := &runner{config: config, used: map[string]use{}}
+	config.Cases = slices.DeleteFunc(slices.Clone(config.Cases), func(c harness.Case) bool { return c.Large })
+	r.config.Cases = config.Cases
+
+	rows := make([]*result.MutantRow, len(config.Mutants))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range max(1, config.Parallel) {
+		wg.Go(func() {
+			for i := range next {
+				row, err := r.try(ctx, config.Mutants[i])
+				r.mu.Lock()
+				if err == nil {
+					rows[i] = &row
+					if config.Done != nil {
+						config.Done(row)
+					}
+				} else if r.interrupted == "" {
+					r.interrupted = err.Error()
+				}
+				r.mu.Unlock()
+			}
+		})
+	}
+	for i := range config.Mutants {
+		if r.ended(ctx) {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+
+	main := config.Env.Main()
+	m := result.Matrix{
+		Environment: result.Environment{Name: main.Name(), Version: main.Version()}, Seed: config.Seed,
+		Started: started, Duration: time.Since(started), Interrupted: r.interrupted,
+	}
+	if m.Interrupted == "" && ctx.Err() != nil {
+		m.Interrupted = context.Cause(ctx).Error()
+	}
+	for _, row := range rows {
+		if row != nil {
+			m.Mutants = append(m.Mutants, *row)
+		}
+	}
+	for _, c := range config.Cases {
+		switch r.used[c.ID] {
+		case judged:
+			m.Cases++
+			if config.Whole {
+				m.Idle = append(m.Idle, c.ID)
+			}
+		case found:
+			m.Cases++
+		case unused:
+			if config.Whole && !named(c, config.Mutants) {
+				m.Idle = append(m.Idle, c.ID)
+			}
+		}
+	}
+	return m
+}
+
+// use is what a case was good for.
+type use int
+
+const (
+	unused use = iota // not tried, or skipped every time
+	judged
+	found // a mutant
+)
+
+type runner struct {
+	config Config
+	heavy  sync.Mutex // heavy cases run one at a time, whatever the mutant
+
+	mu          sync.Mutex
+	used        map[string]use
+	interrupted string
+}
+
+func (r *runner) ended(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return ctx.Err() != nil || r.interrupted != ""
+}
+
+// try runs the cases on one mutant. An error means that nothing can be said of
+// the mutant, nor of any after it.
+func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
+	started := time.Now()
+	row := result.MutantRow{ID: m.ID, Requirement: m.Requirement, Title: m.Title, KilledBy: []result.Kill{}}
+	if err := m.check(); err != nil {
+		row.Fate, row.Reason = result.Broken, err.Error()
+		return row, nil
+	}
+	own, others := split(r.config.Cases, m)
+	outcomes, err := r.run(ctx, m, own)
+	if err != nil {
+		return row, err
+	}
+	row.KilledBy, row.Errors, row.Tried = r.kills(m, outcomes)
+	r.note(outcomes, row.KilledBy)
+	switch {
+	case len(row.KilledBy) > 0:
+		row.Fate = result.Killed
+	case len(row.Errors) > 0:
+		row.Fate, row.Reason = result.Broken, "no case found it, but some ended in trouble: "+row.Errors[0].What
+	case len(own) == 0:
+		row.Fate, row.Reason = result.Survived, "no case names "+m.Requirement
+	case row.Tried == 0:
+		row.Fate, row.Reason = result.NotTried, outcomes[0].Reason
+	default:
+		row.Fate, row.Reason = result.Survived, fmt.Sprintf("it passed the cases of %s", m.Requirement)
+	}
+	if row.Fate == result.Survived {
+		outcomes, err := r.run(ctx, m, others)
+		if err != nil {
+			return row, err
+		}
+		if kills, _, tried := r.kills(m, outcomes); len(kills) > 0 {
+			row.Fate, row.KilledBy, row.Tried = result.KilledByOther, kills, row.Tried+tried
+		}
+	}
+	row.Duration = time.Since(started)
+	return row, nil
+}
+
+// run runs the cases on the mutant; the heavy ones apart, so that no two
+// mutants hold their tens of MiB at once.
+func (r *runner) run(ctx context.Context, m Mutant, cases []harness.Case) ([]result.Case, error) {
+	var light, heavy []harness.Case
+	for _, c := range cases {
+		if c.Heavy {
+			heavy = append(heavy, c)
+		} else {
+			light = append(light, c)
+		}
+	}
+	outcomes, err := r.harness(ctx, m, light)
+	if err != nil || len(heavy) == 0 {
+		return outcomes, err
+	}
+	r.heavy.Lock()
+	defer r.heavy.Unlock()
+	more, err := r.harness(ctx, m, heavy)
+	return append(outcomes, more...), err
+}
+
+func (r *runner) harness(ctx context.Context, m Mutant, cases []harness.Case) ([]result.Case, error) {
+	if len(cases) == 0 {
+		return nil, nil
+	}
+	t := m.Target()
+	defer t.Close()
+	run := harness.Run(ctx, harness.Config{
+		Cases: cases, Catalogue: r.config.Catalogue, Env: r.config.Env,
+		Target: t, Reference: targets.InProcess(targets.Reference()),
+		Parallel: casesAtOnce, Timeout: caseTimeout, Seed: r.config.Seed,
+	})
+	if run.Interrupted != "" {
+		return nil, errors.New(run.Interrupted)
+	}
+	return run.Cases, nil
+}
+
+// split parts the cases into those that must find the mutant and the others;
+// heavy ones are only tried where they must.
+func split(cases []harness.Case, m Mutant) (own, others []harness.Case) {
+	for _, c := range cases {
+		switch {
+		case names(c, m):
+			own = append(own, c)
+		case !c.Heavy:
+			others = append(others, c)
+		}
+	}
+	return own, others
+}
+
+func names(c harness.Case, m Mutant) bool {
+	return slices.Contains(c.Requirements, m.Requirement) || slices.ContainsFunc(m.Also, func(glob string) bool {
+		ok, _ := path.Match(glob, c.ID)
+		return ok
+	})
+}
+
+func named(c harness.Case, mutants []Mutant) bool {
+	return slices.ContainsFunc(mutants, func(m Mutant) bool { return names(c, m) })
+}
+
+// kills sorts out what the cases said: a failure finds the mutant, an advisory
+// does if the mutant breaks a SHOULD.
+func (r *runner) kills(m Mutant, outcomes []result.Case) (kills, errs []result.Kill, tried int) {
+	should := false
+	if requirement, ok := r.config.Catalogue.Requirement(m.Requirement); ok {
+		should = requirement.Level == contract.Should
+	}
+	kills = []result.Kill{}
+	for _, c := range outcomes {
+		if c.Verdict != result.Skipped {
+			tried++
+		}
+		switch {
+		case c.Verdict == result.Error:
+			errs = append(errs, result.Kill{Case: c.ID, What: c.Reason})
+		case len(c.Findings) > 0 && (c.Verdict == result.Fail || c.Verdict == result.Advisory && should):
+			f := c.Findings[0]
+			if i := slices.IndexFunc(c.Findings, func(f result.Finding) bool { return f.Requirement == m.Requirement }); i >= 0 {
+				f = c.Findings[i]
+			}
+			kills = append(kills, result.Kill{Case: c.ID, What: f.Requirement + ": " + f.What})
+		}
+	}
+	slices.SortFunc(kills, func(a, b result.Kill) int { return cmp.Compare(r.place(a.Case), r.place(b.Case)) })
+	return kills, errs, tried
+}
+
+// place is where a case stands among all.
+func (r *runner) place(id string) int {
+	return slices.IndexFunc(r.config.Cases, func(c harness.Case) bool { return c.ID == id })
+}
+
+// note remembers which cases were of use.
+func (r *runner) note(outcomes []result.Case, kills []result.Kill) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range outcomes {
+		if c.Verdict != result.Skipped {
+			r.used[c.ID] = max(r.used[c.ID], judged)
+		}
+	}
+	for _, k := range kills {
+		r.used[k.Case] = found
+	}
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package targets
+
+import (
+	"os"
+	"syscall"
+)
+
+func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

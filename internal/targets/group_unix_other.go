@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package targets
+
+import "syscall"
+
+// groupAttr puts the child into a process group of its own.
+func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,309 @@
+package targets_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+func start(t *testing.T, mode string, options targets.Options) targets.Target {
+	t.Helper()
+	tt, err := tryStart(t, mode, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tt
+}
+
+func tryStart(t *testing.T, mode string, options targets.Options) (targets.Target, error) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return targets.Start(t.Context(), []string{self, "adapter:" + mode}, options)
+}
+
+// wantTrouble checks that err is a TroubleError of one line with all the words,
+// and returns it.
+func wantTrouble(t *testing.T, err error, words ...string) *targets.TroubleError {
+	t.Helper()
+	var trouble *targets.TroubleError
+	if !errors.As(err, &trouble) {
+		t.Fatalf("got %v, want a TroubleError", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(trouble.What, w) {
+			t.Errorf("the trouble %q does not say %q", trouble.What, w)
+		}
+	}
+	if strings.Contains(trouble.What, "\n") {
+		t.Errorf("the trouble %q has more than one line", trouble.What)
+	}
+	return trouble
+}
+
+func TestProcess(t *testing.T) {
+	testTarget(t, start(t, "serve", targets.Options{}))
+}
+
+func TestStartTrouble(t *testing.T) {
+	ctx := t.Context()
+	for _, command := range []string{"zlink-no-such-command", "/no/such/adapter"} {
+		_, err := targets.Start(ctx, []string{command}, targets.Options{})
+		wantTrouble(t, err, command, "not found")
+	}
+	_, err := targets.Start(ctx, []string{os.TempDir()}, targets.Options{})
+	wantTrouble(t, err, "cannot be started")
+	for _, command := range [][]string{nil, {""}} {
+		if _, err := targets.Start(ctx, command, targets.Options{}); err == nil || !strings.Contains(err.Error(), "empty") {
+			t.Errorf("Start(%q): %v", command, err)
+		}
+	}
+
+	_, err = tryStart(t, "exit-early", targets.Options{})
+	trouble := wantTrouble(t, err, "exit status 3", "before it said hello")
+	if !cmp.Equal(trouble.Log, []string{"no runtime found"}) {
+		t.Errorf("the trouble shows the log %q", trouble.Log)
+	}
+	_, err = tryStart(t, "version-2", targets.Options{})
+	wantTrouble(t, err, "version 2", "version 1")
+	_, err = tryStart(t, "long-name", targets.Options{}.With(nil, 100*time.Millisecond))
+	wantTrouble(t, err, "hello", "longer than 200 bytes")
+	_, err = tryStart(t, "long-error", targets.Options{}.With(nil, 100*time.Millisecond))
+	if trouble = wantTrouble(t, err, "hello", "nnn"); len(trouble.What) > 1100 {
+		t.Errorf("the trouble has %d bytes", len(trouble.What))
+	}
+	_, err = tryStart(t, "silent", targets.Options{StartTimeout: 500 * time.Millisecond})
+	trouble = wantTrouble(t, err, "did not say hello within 500ms")
+	if log := strings.Join(trouble.Log, "\n"); !strings.Contains(log, "Hello, I am a program.") {
+		t.Errorf("the trouble shows the log %q, want the stray line", log)
+	}
+	_, err = tryStart(t, "close-stdout", targets.Options{})
+	wantTrouble(t, err, "exit status 0", "before it said hello")
+}
+
+func openRaw(t *testing.T, tt targets.Target) targets.Location {
+	t.Helper()
+	loc, err := tt.OpenLocation(t.Context(), fakeConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+// A message that is none is noted with its text and disturbs nothing else.
+func TestStrayLines(t *testing.T) {
+	tt := start(t, "raw", targets.Options{})
+	loc := openRaw(t, tt)
+	for _, row := range []struct{ line, note string }{
+		{"hello world", `is no message (its log belongs on stderr): "hello world"`},
+		{"", ""},
+		{"17", `no message`},
+		{`{"id":`, `broken message`},
+		{`{"result":{"kind":"missing"}}`, `message without an id`},
+		{`{"id":4711,"result":{"kind":"missing"}}`, `answered request 4711, which does not await an answer`},
+	} {
+		_, mark := tt.Log(0)
+		r, err := loc.Read(t.Context(), spi.Key("line:"+row.line))
+		if err != nil || r != (spi.Missing{StoreNow: 7}) {
+			t.Errorf("after the line %q: %v, %v", row.line, r, err)
+		}
+		lines, _ := tt.Log(mark)
+		if got := strings.Join(lines, "\n"); !strings.Contains(got, row.note) || (row.note == "") != (got == "") {
+			t.Errorf("after the line %q the log is %q, want %q", row.line, got, row.note)
+		}
+	}
+}
+
+func TestWrongAnswers(t *testing.T) {
+	loc := openRaw(t, start(t, "raw", targets.Options{}))
+	for _, row := range []struct{ answer, want string }{
+		{`{"id":$ID}`, `either the field "result" or "error"`},
+		{`{"id":$ID,"result":{"kind":"missing","storeNow":1},"error":{"kind":"timeout"}}`, `either the field "result" or "error"`},
+		{`{"id":$ID,"result":{}}`, `"kind" is missing`},
+		{`{"id":$ID,"result":{"kind":"applied"}}`, `"kind" is "applied"`},
+		{`{"id":$ID,"result":{"kind":"missing"}}`, `"storeNow" is missing`},
+		{`{"id":$ID,"result":{"kind":"missing","storeNow":"7"}}`, `storeNow`},
+		{`{"id":$ID,"result":{"kind":"missing","storeNow":1.5}}`, `storeNow`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1}}`, `"value" is missing`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"version":"v","expiresAt":0}}}`, `"value.bytes.b64" is missing`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":"!"},"version":"v","expiresAt":0}}}`, `base64`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},"version":"\ud800","expiresAt":0}}}`, `not valid Unicode`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},"version":{"fill":{"length":1,"seed":1}},"expiresAt":0}}}`, `"b64"`},
+		{`{"id":$ID,"error":{"kind":"oops","message":"m"}}`, `"error.kind" is "oops"`},
+		{`{"id":$ID,"result":{"kind":"missing",`, `unexpected end`},
+	} {
+		_, err := loc.Read(t.Context(), spi.Key("answer:"+row.answer))
+		wantTrouble(t, err, "location.read", row.want)
+	}
+	r, err := loc.Read(t.Context(), "answer:"+`  { "unknown" : {}, "result":{"kind":"found","new":1,"storeNow":1,"value":{"bytes":{"b64":""},"version":{"b64":"/w=="},"expiresAt":0}},"id":$ID}`)
+	if diff := cmp.Diff(spi.ReadResult(spi.Found{Value: spi.Value{Bytes: []byte{}, Version: "\xff"}, StoreNow: 1}), r); err != nil || diff != "" {
+		t.Errorf("an answer with unknown fields: %v\n%s", err, diff)
+	}
+}
+
+// Silence is broken off by the harness alone, and a late answer is no fault.
+func TestSilence(t *testing.T) {
+	tt := start(t, "raw", targets.Options{})
+	loc := openRaw(t, tt)
+	ctx, abandon := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { abandon(fmt.Errorf("%w: out of time", targets.ErrAbandoned)) })
+	_, err := loc.Read(ctx, "silent")
+	wantTrouble(t, err, "location.read", "given up unanswered after", "out of time")
+	// The raw adapter answers the read when it is cancelled.
+	for range 3 {
+		if _, err := loc.Read(t.Context(), "x"); err != nil {
+			t.Error(err)
+		}
+	}
+	if lines, _ := tt.Log(0); len(lines) != 0 {
+		t.Errorf("the late answer was noted: %q", lines)
+	}
+}
+
+func TestDeathAndRestart(t *testing.T) {
+	tt := start(t, "raw", targets.Options{})
+	first := openRaw(t, tt)
+	pending := make(chan error)
+	go func() {
+		_, err := first.Read(t.Context(), "silent")
+		pending <- err
+	}()
+	for i := range 5 {
+		loc := openRaw(t, tt)
+		_, err := loc.Read(t.Context(), spi.Key(fmt.Sprintf("exit:%d", 40+i)))
+		trouble := wantTrouble(t, err, fmt.Sprintf("exit status %d", 40+i), "location.read")
+		if len(trouble.Log) == 0 || trouble.Log[len(trouble.Log)-1] != "last words" {
+			t.Errorf("the trouble shows the log %q", trouble.Log)
+		}
+		if i == 0 {
+			wantTrouble(t, <-pending, "exit status 40", "location.read")
+		}
+		_, err = loc.Read(t.Context(), "x")
+		wantTrouble(t, err, "ended", "location.read")
+	}
+	loc := openRaw(t, tt)
+	_, err := loc.Read(t.Context(), "kill:")
+	wantTrouble(t, err, "location.read")
+	for range 2 {
+		_, err = tt.OpenLocation(t.Context(), fakeConfig)
+		wantTrouble(t, err, "after 5 restarts", "not started any more")
+	}
+}
+
+func TestFlood(t *testing.T) {
+	tt := start(t, "raw", targets.Options{})
+	loc := openRaw(t, tt)
+	if _, err := loc.Read(t.Context(), "flood:"); err != nil {
+		t.Fatal(err)
+	}
+	// stderr may still be on its way.
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		lines, _ := tt.Log(0)
+		size := 0
+		for _, l := range lines {
+			size += len(l)
+		}
+		if len(lines) > 1000 || size > 1000*(4<<10+3) {
+			t.Fatalf("the log holds %d lines of %d bytes", len(lines), size)
+		}
+		if last := lines[len(lines)-1]; strings.HasPrefix(last, "xxxx") && len(last) == 4<<10+3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the last line of the log is %.100q", lines[len(lines)-1])
+		}
+	}
+}
+
+func TestLineOverLimit(t *testing.T) {
+	tt := start(t, "raw", targets.Options{})
+	loc := openRaw(t, tt)
+	if _, err := loc.Read(t.Context(), "long:rubbish"); err != nil {
+		t.Fatal(err)
+	}
+	lines, _ := tt.Log(0)
+	if len(lines) != 1 || !strings.Contains(lines[0], `"rubbishxxxx`) || len(lines[0]) > 1000 {
+		t.Errorf("the log is %q", lines)
+	}
+	_, err := loc.Read(t.Context(), `long:{"id":$ID,"result":"`)
+	wantTrouble(t, err, "location.read", "a line of 104857", "over the limit of 100663296")
+}
+
+// Close ends a child that ignores its stdin and SIGTERM, and its own child.
+func TestCloseStubborn(t *testing.T) {
+	tt := start(t, "stubborn", targets.Options{}.With(nil, 300*time.Millisecond))
+	openRaw(t, tt)
+	var address string
+	for deadline := time.Now().Add(20 * time.Second); address == ""; time.Sleep(5 * time.Millisecond) {
+		lines, _ := tt.Log(0)
+		for _, l := range lines {
+			if a, ok := strings.CutPrefix(l, "listening "); ok {
+				address = a
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the grandchild did not start")
+		}
+	}
+	for range 2 {
+		if err := tt.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if c, err := net.DialTimeout("tcp", address, 5*time.Second); err == nil {
+		c.Close()
+		t.Error("the grandchild is still there")
+	}
+	_, err := tt.OpenLocation(t.Context(), fakeConfig)
+	wantTrouble(t, err, "closed")
+	lines, _ := tt.Log(0)
+	if log := strings.Join(lines, "\n"); !strings.Contains(log, "although its stdin was closed") || !strings.Contains(log, "killing it") {
+		t.Errorf("the log is %q", log)
+	}
+}
+
+func TestCredentialsStayOnThePipe(t *testing.T) {
+	tt := start(t, "serve", targets.Options{})
+	loc := openRaw(t, tt)
+	r, err := loc.Read(t.Context(), "environment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(r.(spi.Found).Value.Bytes)
+	if strings.Contains(got, fakeConfig.Redis.Password) || !strings.Contains(got, "\nZLINK_CONFORMANCE_PROTOCOL=1\n") {
+		t.Errorf("arguments and environment of the child:\n%s", got)
+	}
+}
+
+func TestParseCommand(t *testing.T) {
+	for line, want := range map[string][]string{
+		`node my-adapter.js`:             {"node", "my-adapter.js"},
+		`"a b"/c 'd "e"' f\ g $HOME *.x`: {"a b/c", `d "e"`, "f g", "$HOME", "*.x"},
+		"  x\t'' ":                       {"x", ""},
+	} {
+		if got, err := targets.ParseCommand(line); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("ParseCommand(%q) = %q, %v; want %q", line, got, err, want)
+		}
+	}
+	for _, line := range []string{`a "b`, `a 'b`, `a \`, ``, ` `} {
+		if got, err := targets.ParseCommand(line); err == nil || !strings.Contains(err.Error(), "command") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("ParseCommand(%q) = %q, %v", line, got, err)
+		}
+	}
+}

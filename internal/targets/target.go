@@ -1,0 +1,141 @@
+// Package targets reaches a provider under test: in this process (the
+// reference, a mutant) or in an adapter process that speaks the adapter
+// protocol over stdio (docs/adapter-protocol.md).
+package targets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// Capabilities that a target may announce. Cases that need an absent one are
+// skipped with that reason.
+const (
+	CapCancellation     = "cancellation"      // its SPI has a cancellation token
+	CapValueCondition   = "condition.value"   // it knows spi.ValueCondition
+	CapSharedConnection = "shared-connection" // two stores can share a connection
+	CapSurface          = "surface"           // it lists its public declarations
+	CapUnixSocket       = "unix-socket"       // it connects over a unix socket
+	CapTLS              = "tls"               // it connects over TLS
+	CapClock            = "clock"             // its runtime obeys a faked host clock
+)
+
+// Layouts that a target may announce.
+const (
+	LayoutOfficial = "official" // the official Redis layout (L9, R8)
+	LayoutNone     = "none"     // the SPI alone
+)
+
+// Stores that a target may offer.
+const (
+	StoreLocation   = "location"
+	StoreRelocation = "relocation"
+)
+
+// Info is what a target says of itself in its hello.
+type Info = protocol.Info
+
+// Target is a provider under test. It is safe for concurrent use.
+type Target interface {
+	Info() Info
+	// OpenLocation opens a Location Store instance.
+	OpenLocation(ctx context.Context, config StoreConfig) (Location, error)
+	// OpenRelocation opens a Relocation Store instance.
+	OpenRelocation(ctx context.Context, config StoreConfig) (Relocation, error)
+	// Surface returns the names of the public declarations of the provider's
+	// Redis package (capability "surface").
+	Surface(ctx context.Context) ([]string, error)
+	// Log returns the lines that the target logged since the mark, and a new
+	// mark. The log is bounded: old lines may be gone.
+	Log(mark int64) (lines []string, next int64)
+	// Close ends the target and everything that it started.
+	Close() error
+}
+
+// Skewer is a Target that can be had once more with another host clock
+// (capability "clock").
+type Skewer interface {
+	// Skewed returns the same target as if its host's clock ran offset ahead,
+	// behind when negative. The caller closes it.
+	Skewed(ctx context.Context, offset time.Duration) (Target, error)
+}
+
+// StoreConfig says how to open a store. To a Provider's functions, Share is the
+// store as the provider itself opened it.
+type StoreConfig struct {
+	Redis            redisenv.ConnInfo
+	KeyPrefix        string
+	OperationTimeout time.Duration // 0: the provider's default, 5 s
+	Share            Store         // share the physical connection of this store, if not nil
+}
+
+// Store is a Location or Relocation that a target opened.
+type Store interface{ Close() error }
+
+// Recheck answers what the buffer of a held result holds now (L3.result-stable).
+type Recheck func(ctx context.Context) ([]byte, error)
+
+// Location is a target's Location Store. A context of which the cause is
+// ErrAbandoned gives an operation up at once; any other cancellation is passed
+// on to the target as its token, and the answer is still awaited. After each
+// operation the target's side has overwritten the input buffers that the
+// provider was given (L6.input-bytes).
+type Location interface {
+	spi.LocationStore
+	// ReadHeld reads and keeps the provider's own result buffer.
+	ReadHeld(ctx context.Context, key spi.Key) (spi.ReadResult, Recheck, error)
+}
+
+// Relocation is a target's Relocation Store; contexts and buffers are treated
+// as for Location.
+type Relocation interface {
+	spi.RelocationStore
+	// PutFill puts the bytes that fill describes, made on the target's side.
+	PutFill(ctx context.Context, ref spi.Reference, fill Fill, retention spi.Retention) (spi.BlobPutResult, error)
+	// ReadDigest reads and answers length and SHA-256 instead of the bytes.
+	ReadDigest(ctx context.Context, ref spi.Reference) (DigestResult, error)
+	// ReadHeld reads and keeps the provider's own result buffer.
+	ReadHeld(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, Recheck, error)
+}
+
+// DigestResult is a BlobReadResult of which the bytes are digested; Found is
+// false for Missing.
+type DigestResult = protocol.Digest
+
+// Fill describes bytes by a formula instead of carrying them.
+type Fill = protocol.Fill
+
+// ErrAbandoned is the cause with which the harness cancels a case's context.
+var ErrAbandoned = errors.New("the case was given up")
+
+// TroubleError says that the target itself failed: it died, kept silent or
+// broke the protocol. It is never a verdict on the provider.
+type TroubleError struct {
+	What string   // one line: what happened and, if it helps, what to do
+	Log  []string // the last lines that the target logged
+}
+
+func (e *TroubleError) Error() string { return e.What }
+
+// Troublef returns a TroubleError with a formatted message, which is cut where
+// a target's own text makes it long.
+func Troublef(format string, args ...any) *TroubleError {
+	const most = 1000
+	what := fmt.Sprintf(format, args...)
+	if len(what) > most {
+		what = strings.ToValidUTF8(what[:most], "") + "..."
+	}
+	return &TroubleError{What: what}
+}
+
+// Unsupported returns the error of an operation that a target does not offer.
+func Unsupported(format string, args ...any) *spi.Error {
+	return &spi.Error{Kind: spi.KindUnsupported, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,174 @@
+// Package payloadcases holds the cases of payloads in chunks: the framework's side
+// of splitting and joining runs over the target's own Relocation Store, so
+// that what goes wrong is the store's.
+package payloadcases
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/reference/payload"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// Cases returns all cases of the suite.
+func Cases() []harness.Case {
+	return slices.Concat(
+		roundTripCases(), orderCases(), lostCases(), joinCases(), boundCases(), renewCases(), endCases(),
+		goldenCases(), interopCases(),
+	)
+}
+
+const (
+	hour = spi.Millis(3600_000) // outlives every case
+	day  = 24 * hour
+	// slack forgives a provider that asks Redis for time and expiry by
+	// neighbouring commands, between which a busy machine lets some time pass.
+	slack = 10
+	// chunkSize is what a chunk holds in most cases.
+	chunkSize = 64
+)
+
+// payloadCase is a case on the Relocation Store. The requirements are separated
+// by spaces, the main one first.
+func payloadCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
+	return harness.Case{
+		ID: "payload/" + id, Title: title, Requirements: strings.Fields(requirements),
+		Needs: append([]harness.Need{harness.NeedRelocation}, needs...), Run: run,
+	}
+}
+
+// framework keeps payloads in one instance of a provider.
+type framework struct {
+	t    *harness.T
+	name string // "the target" or "the reference"
+	payload.Store
+}
+
+// onTarget works on the target. What it stores is checked through
+// t.Relocation(), another instance.
+func onTarget(t *harness.T) framework {
+	return framework{t, "the target", payload.Store{Blobs: t.Target().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+}
+
+func onReference(t *harness.T) framework {
+	return framework{t, "the reference", payload.Store{Blobs: t.Reference().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+}
+
+// keeping is the framework with another retention than the default.
+func (f framework) keeping(retention spi.Millis) framework {
+	f.Retention = spi.Retention(retention)
+	return f
+}
+
+// watched is the framework with somebody who looks on.
+func (f framework) watched(before func(call string, ref spi.Reference)) framework {
+	f.Blobs = watched{f.Blobs, before}
+	return f
+}
+
+// watched tells of each Put and Renew before it begins.
+type watched struct {
+	spi.RelocationStore
+	before func(call string, ref spi.Reference)
+}
+
+func (w watched) Put(ctx context.Context, ref spi.Reference, b []byte, r spi.Retention) (spi.BlobPutResult, error) {
+	w.before("put", ref)
+	return w.RelocationStore.Put(ctx, ref, b, r)
+}
+
+func (w watched) Renew(ctx context.Context, ref spi.Reference, r spi.Retention) (spi.BlobRenewResult, error) {
+	w.before("renew", ref)
+	return w.RelocationStore.Renew(ctx, ref, r)
+}
+
+func index(name string) spi.Reference { return spi.Reference(name + "/index") }
+
+func chunk(name string, order int) spi.Reference {
+	return spi.Reference(fmt.Sprintf("%s/chunk-%d", name, order))
+}
+
+func plan(name string, length int) payload.Plan {
+	return payload.Plan{
+		Index: index(name), Length: int64(length), InventoryDigest: sha256.Sum256([]byte(name)),
+		Chunk: func(order int) spi.Reference { return chunk(name, order) },
+	}
+}
+
+// random returns n bytes of the case's own randomness.
+func random(t *harness.T, n int) []byte {
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, t.Rand().Uint64())
+	}
+	return b[:n]
+}
+
+// put stores a payload that must fit.
+func (f framework) put(requirement, name string, data []byte) payload.Index {
+	x, err := f.Put(f.t.Context(), plan(name, len(data)), bytes.NewReader(data))
+	if err != nil {
+		f.fail(requirement, err, "storing %d bytes in %d chunks", len(data), len(x.Chunks))
+	}
+	return x
+}
+
+// whole joins a payload that must be there.
+func (f framework) whole(requirement, name string, data []byte) payload.Index {
+	var out bytes.Buffer
+	x, err := f.Join(f.t.Context(), index(name), &out)
+	if err != nil {
+		f.fail(requirement, err, "joining the payload %q", name)
+	}
+	f.t.EqualBytes(requirement, "the payload "+name+" as "+f.name+" joins it", data, out.Bytes())
+	return x
+}
+
+// fail ends the case. What the reference alone cannot get wrong is the
+// target's, except for slowness.
+func (f framework) fail(requirement string, err error, format string, args ...any) {
+	what := f.name + " failed at " + fmt.Sprintf(format, args...)
+	if f.name == "the reference" && spi.KindOf(err) == spi.KindTimeout {
+		f.t.Troublef("%s: %v", what, err)
+	}
+	f.t.Fatalf(requirement, "%s: %v", what, err)
+}
+
+// lost checks that an operation found the payload lost, in this chunk and for
+// this reason.
+func (f framework) lost(what string, err error, order int, reason payload.Reason) {
+	var l *payload.DataLost
+	if err != nil && !errors.As(err, &l) {
+		f.fail("P3.data-lost", err, "%s, expected DataLost", what)
+	}
+	if l == nil {
+		f.t.Failf("P3.data-lost", "%s succeeded, expected DataLost", what)
+		return
+	}
+	f.t.Checkf(l.Chunk == order && l.Reason == reason, "P3.data-lost", "%s: %v; expected chunk %d (-1 is the index) to be %s", what, l, order, reason)
+}
+
+// all are the references of a payload, the index last.
+func all(name string, x payload.Index) []spi.Reference {
+	var refs []spi.Reference
+	for order := range x.Chunks {
+		refs = append(refs, chunk(name, order))
+	}
+	return append(refs, index(name))
+}
+
+// awaitTime waits until the provider's clock shows the time.
+func awaitTime(t *harness.T, at spi.Millis) {
+	for t.Now() < at {
+		t.Pause(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,187 @@
+package spicases
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// longBlobRetentions reach from where Lua's tostring turns to 1e+14 over the
+// last exact double to the end of 64 bits. All are exact as float64, and with
+// the time of today added they still fit 64 bits.
+var longBlobRetentions = []struct {
+	name string
+	ms   float64
+}{
+	{"1e14", 1e14}, {"2-to-53-less-1", 1<<53 - 1}, {"1e18", 1e18}, {"9.2e18", 9.2e18},
+}
+
+func blobRetentionCases() []harness.Case {
+	cases := []harness.Case{
+		relocationCase("blob-retention/below-one", "Put and Renew with a retention below a millisecond succeed, and the payload is gone soon after.",
+			"R4.retention", blobFractionBelowOne),
+		relocationCase("blob-retention/fraction", "A retention with a fraction is kept to the whole millisecond below or above.",
+			"R4.retention R3.expiry-clock", blobFractionKept),
+	}
+	for _, long := range longBlobRetentions {
+		cases = append(cases,
+			relocationCase("blob-retention/put-"+long.name,
+				"A Put with a retention of "+long.name+" ms keeps it, or is an argument error with nothing stored.",
+				"R4.retention", func(t *harness.T) { putLong(t, long.ms) }),
+			relocationCase("blob-retention/renew-"+long.name,
+				"A Renew with a retention of "+long.name+" ms keeps it, or is an argument error with nothing changed.",
+				"R4.retention R4.renew", func(t *harness.T) { renewLong(t, long.ms) }))
+	}
+	return cases
+}
+
+func blobFractionBelowOne(t *harness.T) {
+	r := t.Relocation()
+	soon := func(what string, now, expires spi.Millis) {
+		t.Between("R4.retention", "expiresAt of "+what, now, expires, now+1+blobSlack)
+	}
+	for i, ms := range []spi.Retention{0.4, 0.001, 0.9} {
+		ref := spi.Reference(fmt.Sprint("put", i))
+		s := r.MustStore(ref, []byte("p"), ms)
+		soon(fmt.Sprintf("a Put with %v ms", float64(ms)), s.StoreNow, s.ExpiresAt)
+
+		renewed := spi.Reference(fmt.Sprint("renewed", i))
+		r.MustStore(renewed, []byte("p"), hour)
+		n := r.MustRenew(renewed, ms)
+		soon(fmt.Sprintf("a Renew with %v ms", float64(ms)), n.StoreNow, n.ExpiresAt)
+
+		awaitExpiry(t, n.StoreNow+1+blobSlack)
+		r.MustMiss(ref)
+		r.MustMiss(renewed)
+	}
+}
+
+func blobFractionKept(t *harness.T) {
+	r := t.Relocation()
+	near := func(what string, ms spi.Retention, now, expires spi.Millis) {
+		t.Between("R4.retention", fmt.Sprintf("expiresAt of a %s with %v ms", what, float64(ms)),
+			now+spi.Millis(math.Floor(float64(ms)))-blobSlack, expires, now+spi.Millis(math.Ceil(float64(ms)))+blobSlack)
+	}
+	for i, ms := range []spi.Retention{minute + 0.5, minute + 0.001, day + 0.999} {
+		ref := spi.Reference(fmt.Sprint("r", i))
+		s := r.MustStore(ref, []byte("p"), ms)
+		near("Put", ms, s.StoreNow, s.ExpiresAt)
+		n := r.MustRenew(ref, ms)
+		near("Renew", ms, n.StoreNow, n.ExpiresAt)
+	}
+	s := r.MustStore("one", []byte("p"), 1.5)
+	near("Put", 1.5, s.StoreNow, s.ExpiresAt)
+	awaitExpiry(t, s.StoreNow+2+blobSlack)
+	r.MustMiss("one")
+}
+
+func putLong(t *harness.T, ms float64) {
+	r := t.Relocation()
+	what := fmt.Sprintf("a Put with a retention of %.0f ms", ms)
+	res, err := r.Put(t.Context(), "r", []byte("p"), spi.Retention(ms))
+	if err != nil {
+		t.ErrorKind("R4.retention", what, err, spi.KindArgument)
+		r.MustMiss("r")
+		return
+	}
+	s, ok := res.(spi.Stored)
+	if !ok {
+		t.Fatalf("R4.retention", "%s answered %s", what, harness.Describe(res))
+	}
+	t.Near("R4.retention", "expiresAt of "+what, s.StoreNow+spi.Millis(ms), s.ExpiresAt, blobSlack)
+	t.Near("R4.retention", "expiresAt on read after "+what, s.StoreNow+spi.Millis(ms), r.MustFind("r").ExpiresAt, blobSlack)
+}
+
+func renewLong(t *harness.T, ms float64) {
+	r := t.Relocation()
+	payload := []byte("p")
+	want := r.MustStore("r", payload, hour).ExpiresAt
+	what := fmt.Sprintf("a Renew with a retention of %.0f ms", ms)
+	res, err := r.Renew(t.Context(), "r", spi.Retention(ms))
+	if err != nil {
+		t.ErrorKind("R4.retention", what, err, spi.KindArgument)
+	} else if n, ok := res.(spi.Renewed); ok {
+		want = n.StoreNow + spi.Millis(ms)
+		t.Near("R4.retention", "expiresAt of "+what, want, n.ExpiresAt, blobSlack)
+	} else {
+		t.Fatalf("R4.renew", "%s answered %s", what, harness.Describe(res))
+	}
+	f := r.MustFind("r")
+	t.Near("R4.retention", "expiresAt on read after "+what, want, f.ExpiresAt, blobSlack)
+	t.EqualBytes("R4.renew", "the payload", payload, f.Bytes)
+}
+
+func sizeCases() []harness.Case {
+	cases := []harness.Case{
+		relocationCase("size/1-mib", "A payload of 1 MiB comes back whole.",
+			"R3.size R3.payload-bytes", func(t *harness.T) { wholeBlob(t, 1<<20) }),
+		relocationCase("size/largest", "A payload of 64 MiB + 23 bytes comes back whole.",
+			"R3.size R3.payload-bytes", func(t *harness.T) { wholeBlob(t, spi.MaxBlobBytes) }),
+		relocationCase("size/large-compare", "A payload of 64 MiB is compared to its last byte: the same is AlreadyStored, one other byte at the end is a Conflict.",
+			"R4.put-compare R3.size R4.put", largeCompare),
+		relocationCase("size/too-large", "A payload of 64 MiB + 24 bytes is an argument error, sends nothing to Redis, and nothing is stored.",
+			"R3.size R5.argument-error", tooLarge),
+	}
+	for i := 1; i < len(cases); i++ {
+		cases[i].Heavy = true
+	}
+	return cases
+}
+
+func wholeBlob(t *harness.T, size int64) {
+	r := t.Relocation()
+	fill := targets.Fill{Length: size, Seed: uint32(t.Seed())}
+	stored := r.MustStoreFill("r", fill, hour)
+	d, err := r.ReadDigest(t.Context(), "r")
+	if err != nil {
+		t.Fatalf("R3.size", "reading a payload of %d bytes failed: %v", size, err)
+	}
+	if !d.Found || d.Length != size {
+		t.Fatalf("R3.size", "a payload of %d bytes is read as %s", size, harness.Describe(d))
+	}
+	t.Checkf(d.SHA256 == sha256.Sum256(fill.Bytes()), "R3.payload-bytes", "a payload of %d bytes came back with other bytes", size)
+	t.Checkf(stored.ExpiresAt > stored.StoreNow, "R4.put", "Stored says expiresAt %d at %d", stored.ExpiresAt, stored.StoreNow)
+}
+
+func largeCompare(t *harness.T) {
+	r := t.Relocation()
+	fill := targets.Fill{Length: spi.MaxChunkBytes, Seed: uint32(t.Seed())}
+	r.MustStoreFill("r", fill, hour)
+	other := fill
+	other.Patch = [][2]int64{{fill.Length - 1, int64(lastByte(fill) ^ 1)}}
+	for _, row := range []struct {
+		what string
+		fill targets.Fill
+		want spi.BlobPutResult
+	}{{"the same bytes", fill, spi.AlreadyStored{}}, {"another last byte", other, spi.Conflict{}}} {
+		res, err := r.PutFill(t.Context(), "r", row.fill, hour)
+		if err != nil {
+			t.Fatalf("R4.put-compare", "putting 64 MiB with %s failed: %v", row.what, err)
+		}
+		t.Checkf(fmt.Sprintf("%T", res) == fmt.Sprintf("%T", row.want), "R4.put-compare",
+			"64 MiB put again with %s answered %s", row.what, harness.Describe(res))
+	}
+}
+
+// lastByte is the last byte of a fill without patches (see targets.Fill).
+func lastByte(f targets.Fill) byte {
+	return byte((f.Seed + uint32(f.Length-1)) * 2654435761 >> 24)
+}
+
+func tooLarge(t *harness.T) {
+	p := t.Proxy(nil)
+	r := t.Target().OpenRelocation(harness.Store{Proxy: p})
+	r.MustMiss("r")
+	fill := targets.Fill{Length: spi.MaxBlobBytes + 1, Seed: uint32(t.Seed())}
+	refuseQuietly(t, p, r, "R5.argument-error", []attempt[*harness.Relocation]{
+		{"a payload of 64 MiB + 24 bytes", "R3.size", func(r *harness.Relocation) error {
+			_, err := r.PutFill(t.Context(), "r", fill, hour)
+			return err
+		}},
+	})
+	r.MustMiss("r")
+}
