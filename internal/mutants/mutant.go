@@ -46,7 +46,18 @@ func (m Mutant) also(globs ...string) Mutant {
 // All returns every mutant, section by section. Their IDs are unique.
 func All() []Mutant {
 	return slices.Concat(
-		valueMutants(), batchMutants(), scanMutants(), failureMutants(), lifetimeMutants(),
-		layoutMutants(), counterMutants(), blobMutants(), blobLayoutMutants(), chunkMutants(), clockMutants(), hostClockMutants(), agingMutants(),
+		valueMutants(),
+		batchMutants(),
+		scanMutants(),
+		failureMutants(),
+		lifetimeMutants(),
+		layoutMutants(),
+		counterMutants(),
+		blobMutants(),
+		blobLayoutMutants(),
+		chunkMutants(),
+		clockMutants(),
+		hostClockMutants(),
+		agingMutants(),
 	)
 }
