@@ -22,8 +22,15 @@ import (
 // Cases returns all cases of the suite.
 func Cases() []harness.Case {
 	return slices.Concat(
-		roundTripCases(), orderCases(), lostCases(), joinCases(), boundCases(), renewCases(), endCases(),
-		goldenCases(), interopCases(),
+		roundTripCases(),
+		orderCases(),
+		lostCases(),
+		joinCases(),
+		boundCases(),
+		renewCases(),
+		endCases(),
+		goldenCases(),
+		interopCases(),
 	)
 }
 

@@ -14,8 +14,17 @@ import (
 // Cases returns all cases of the suite, the Location Store first.
 func Cases() []harness.Case {
 	return slices.Concat(
-		keyCases(), recordCases(), memberCases(), foreignCases(), unreadableCases(), scopeCases(),
-		prefixCases(), legacyCases(), blobCases(), foreignBlobCases(), goldenCases(),
+		keyCases(),
+		recordCases(),
+		memberCases(),
+		foreignCases(),
+		unreadableCases(),
+		scopeCases(),
+		prefixCases(),
+		legacyCases(),
+		blobCases(),
+		foreignBlobCases(),
+		goldenCases(),
 	)
 }
 

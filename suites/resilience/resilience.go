@@ -16,8 +16,15 @@ import (
 // Cases returns all cases of the suite.
 func Cases() []harness.Case {
 	return slices.Concat(
-		unknownCases(), failureCases(), timeoutCases(), cancelCases(), recoveryCases(), lifetimeCases(),
-		tornCases(), clockCases(), topologyCases(),
+		unknownCases(),
+		failureCases(),
+		timeoutCases(),
+		cancelCases(),
+		recoveryCases(),
+		lifetimeCases(),
+		tornCases(),
+		clockCases(),
+		topologyCases(),
 	)
 }
 

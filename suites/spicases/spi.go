@@ -11,7 +11,17 @@ import (
 // Cases returns all cases of the suite, the Location Store first.
 func Cases() []harness.Case {
 	return slices.Concat(
-		valueCases(), readCases(), conditionCases(), mutationCases(), atomicityCases(), boundCases(), scanCases(),
-		expiryCases(), relocationCases(), argumentCases(), bufferCases(), lifetimeCases(),
+		valueCases(),
+		readCases(),
+		conditionCases(),
+		mutationCases(),
+		atomicityCases(),
+		boundCases(),
+		scanCases(),
+		expiryCases(),
+		relocationCases(),
+		argumentCases(),
+		bufferCases(),
+		lifetimeCases(),
 	)
 }
