@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -40,6 +43,9 @@ func newFixturesGenerate() *cobra.Command {
 			}
 			switch {
 			case check:
+				if path == "" {
+					path = inCheckout()
+				}
 				data, err := fixture(path)
 				if err != nil {
 					return err
@@ -57,10 +63,32 @@ func newFixturesGenerate() *cobra.Command {
 			return printed(0, writeFixture(cmd.OutOrStdout()))
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing: exit status 1 if the file (without -o: the built-in one) differs")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing: exit status 1 if the file differs (without -o: fixtures/"+fixtures.Name+" of the checkout, else the built-in one)")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "the file")
 	return cmd
 }
+
+// inCheckout is the fixture's file in the checkout of this project that the
+// working directory lies in, or "" outside of one.
+func inCheckout() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		path := filepath.Join(dir, "fixtures", fixtures.Name)
+		module, noModule := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if _, noFile := os.Stat(path); noModule == nil && noFile == nil && bytes.HasPrefix(module, []byte("module "+modulePath+"\n")) {
+			return path
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	return ""
+}
+
+// modulePath is in the go.mod of a checkout of this project.
+const modulePath = "github.com/zlink-systems/zlink-conformance"
 
 func writeFixture(w io.Writer) error {
 	_, err := w.Write(fixtures.Generate())
@@ -125,16 +153,21 @@ func verifyFixture(ctx context.Context, w io.Writer, name string, data []byte, a
 		defer c.Close()
 		client = c
 	}
-	differences, err := fixtures.Verify(ctx, data, client)
+	found, err := fixtures.Verify(ctx, data, client)
 	if err != nil {
 		return trouble(err)
 	}
-	for _, d := range differences {
+	for _, vector := range found.Unknown {
+		if err := printed(fmt.Fprintf(w, "%s is unknown here: computed as far as its form is known, compared with nothing\n", vector)); err != nil {
+			return err
+		}
+	}
+	for _, d := range found.Differences {
 		if err := printed(fmt.Fprintln(w, d)); err != nil {
 			return err
 		}
 	}
-	if n := len(differences); n > 0 {
+	if n := len(found.Differences); n > 0 {
 		return &exit{result.ExitNonconform, fmt.Errorf("%s is wrong: number of differences: %d", name, n)}
 	}
 	return printed(fmt.Fprintf(w, "%s is right\n", name))

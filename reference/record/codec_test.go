@@ -136,7 +136,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"repeated map key", mesh, goldenMeshNode, `{"billing":100}`, `{"b":1,"b":1}`, "not canonical"},
 		{"bad base64", authority, goldenActor, `8A0=`, `8A0`, "field payload"},
 		{"loose base64", authority, goldenActor, `8A0=`, `8A1=`, "field payload"},
-		{"short digest", authority, goldenSpot, `580760`, `5807`, "field pendingCreation.requestSha256: has 62 hex digits"},
+		{"short digest", authority, goldenSpot, `580760`, `5807`, "field pendingCreation.requestContentReference: the content has the SHA-256"},
 		{"absent optional", authority, goldenActor, `,"pendingCreation":null`, ``, "field pendingCreation: is missing"},
 	}
 	for _, tt := range tests {

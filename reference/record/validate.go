@@ -25,8 +25,10 @@ func validate(r any) error {
 		d := r.Descriptor
 		return repeats(r.OwnerID, d.OwnerID, r.LeaseGeneration, d.LeaseGeneration, r.DescriptorRevision, d.DescriptorRevision)
 	case Authority:
-		if p := r.PendingCreation; p != nil && len(p.RequestSHA256) != 64 {
-			return problem("pendingCreation.requestSha256", "has %d hex digits: SHA-256 has 64", len(p.RequestSHA256))
+		if p := r.PendingCreation; p != nil {
+			if _, err := p.Content(); err != nil {
+				return problem("pendingCreation.requestContentReference", "%v", err)
+			}
 		}
 	}
 	return nil
