@@ -25,6 +25,7 @@ lint:
 
 unit:
 	$(GO) test -race ./...
+	sh scripts/fuzz.sh 2s
 
 conformance: build ## the judge judged: the contract covered, the reference through every path, the fixture, the mutants
 	$(BIN) coverage | tail -n 1

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -218,9 +217,9 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	ended := make(chan ending, 1)
 	go func() {
 		defer func() {
-			p := recover()
-			if _, stopped := p.(stop); p != nil && !stopped {
-				t.Notef("%s", debug.Stack())
+			p := broken(recover())
+			if b, ok := p.(breakage); ok {
+				t.Notef("%s", b.stack)
 			}
 			ended <- ending{p, caseCtx.Err() != nil}
 		}()
@@ -233,7 +232,7 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 		select {
 		case end = <-ended:
 		case <-time.After(abandonGrace):
-			end = ending{"the case did not end after it was given up", true}
+			end = ending{breakage{value: "the case did not end after it was given up"}, true}
 		}
 	}
 	r.judge(ctx, t, &out, end, timed, limit)
@@ -250,7 +249,7 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 
 // ending is how a case's goroutine ended.
 type ending struct {
-	panicked any  // what recover said
+	panicked any  // what broken said
 	givenUp  bool // it was given up by then, so that its silence means nothing
 }
 
@@ -259,11 +258,11 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out.Findings = t.findings
-	_, stopped := end.panicked.(stop)
+	broke, isBroken := end.panicked.(breakage)
 	switch {
-	case end.panicked != nil && !stopped:
+	case isBroken:
 		out.Verdict = result.Error
-		out.Reason = fmt.Sprintf("the case broke: %v", end.panicked)
+		out.Reason = fmt.Sprintf("the case broke: %v", broke.value)
 	case len(t.findings) > 0:
 		out.Verdict = result.Advisory
 		for _, f := range t.findings {

@@ -221,3 +221,24 @@ func TestKeysOfAKilledRunAreRemovedAndNothingElse(t *testing.T) {
 		t.Errorf("keys left: %q, want %q", left, kept)
 	}
 }
+
+// A case that breaks in a goroutine of its own shows where, although others
+// stopped the case at the same time.
+func TestPanicKeepsItsStack(t *testing.T) {
+	env := startRedis(t)
+	run := Run(context.Background(), config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
+		t.Concurrently(3, func(i int) {
+			if i == 1 {
+				breaksHere()
+			}
+			t.Skipf("no matter")
+		})
+	}}))
+	got := run.Cases[0]
+	notes := strings.Join(got.Evidence.Notes, "\n")
+	if got.Verdict != result.Error || !strings.Contains(got.Reason, "boom") || !strings.Contains(notes, "breaksHere") {
+		t.Errorf("got %s %q, notes %q: want an error with the stack of breaksHere", got.Verdict, got.Reason, notes)
+	}
+}
+
+func breaksHere() { panic("boom") }

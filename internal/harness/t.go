@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -181,22 +182,45 @@ func (t *T) Pause(d time.Duration) {
 }
 
 // Concurrently runs f(0..n-1) in n goroutines and waits for all; if one
-// stopped the case, so does Concurrently.
+// stopped the case, so does Concurrently. A goroutine that broke counts before
+// those that stopped.
 func (t *T) Concurrently(n int, f func(i int)) {
 	var wg sync.WaitGroup
-	stopped := make([]any, n)
+	ended := make([]any, n)
 	for i := range n {
 		wg.Go(func() {
-			defer func() { stopped[i] = recover() }()
+			defer func() { ended[i] = broken(recover()) }()
 			f(i)
 		})
 	}
 	wg.Wait()
-	for _, s := range stopped {
-		if s != nil {
-			panic(s)
+	var stopped any
+	for _, e := range ended {
+		if _, ok := e.(breakage); ok {
+			panic(e)
+		}
+		if e != nil {
+			stopped = e
 		}
 	}
+	if stopped != nil {
+		panic(stopped)
+	}
+}
+
+// breakage is a panic of a case's own code, with the stack on which it began.
+type breakage struct {
+	value any
+	stack []byte
+}
+
+// broken is what was recovered, a panic of a case's own code with its stack.
+func broken(recovered any) any {
+	switch recovered.(type) {
+	case nil, stop, breakage:
+		return recovered
+	}
+	return breakage{recovered, debug.Stack()}
 }
 
 // Notef adds a line to the evidence that is shown if the case does not pass.

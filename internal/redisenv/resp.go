@@ -204,12 +204,18 @@ func (s *source) copyCommand(dst io.Writer, h *head) (int64, error) {
 
 // copyReply passes one whole reply on, of RESP2 or RESP3, with an attribute that stands before it.
 func (s *source) copyReply(dst io.Writer) error {
-	_, err := s.copyFrame(dst)
+	_, err := s.copyFrame(dst, 0)
 	return err
 }
 
+// maxDepth bounds how deep a reply may nest, far beyond what Redis nests: each level takes a piece of the stack.
+const maxDepth = 1000
+
 // copyFrame passes one frame on; end reports the frame that ends a streamed aggregate.
-func (s *source) copyFrame(dst io.Writer) (end bool, err error) {
+func (s *source) copyFrame(dst io.Writer, depth int) (end bool, err error) {
+	if depth > maxDepth {
+		return false, errProtocol
+	}
 	line, err := s.line()
 	if err != nil {
 		return false, err
@@ -225,7 +231,7 @@ func (s *source) copyFrame(dst io.Writer) (end bool, err error) {
 		return true, nil
 	}
 	if arg == "?" {
-		return false, s.copyStreamed(dst, kind)
+		return false, s.copyStreamed(dst, kind, depth+1)
 	}
 	n, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil {
@@ -246,7 +252,7 @@ func (s *source) copyFrame(dst io.Writer) (end bool, err error) {
 		return false, fmt.Errorf("%w: reply of type %q", errProtocol, kind)
 	}
 	for ; n > 0; n-- {
-		if _, err := s.copyFrame(dst); err != nil {
+		if _, err := s.copyFrame(dst, depth+1); err != nil {
 			return false, err
 		}
 	}
@@ -254,10 +260,10 @@ func (s *source) copyFrame(dst io.Writer) (end bool, err error) {
 }
 
 // copyStreamed passes on the rest of a string or aggregate whose length was not told at its beginning.
-func (s *source) copyStreamed(dst io.Writer, kind byte) error {
+func (s *source) copyStreamed(dst io.Writer, kind byte, depth int) error {
 	if kind != '$' {
 		for {
-			if end, err := s.copyFrame(dst); end || err != nil {
+			if end, err := s.copyFrame(dst, depth); end || err != nil {
 				return err
 			}
 		}
