@@ -11,10 +11,10 @@ type CaseRef struct {
 	Requirements []string
 }
 
-// MutantRef is a mutant and the requirement that it violates.
+// MutantRef is a mutant and the requirements that it violates.
 type MutantRef struct {
-	ID          string
-	Requirement string
+	ID           string
+	Requirements []string
 }
 
 // Report says which cases and mutants stand behind each requirement.
@@ -92,10 +92,12 @@ func Coverage(catalogue *Catalogue, cases []CaseRef, mutants []MutantRef) Report
 		}
 	}
 	for _, m := range mutants {
-		if _, ok := catalogue.byID[m.Requirement]; !ok {
-			unknown = append(unknown, Problem{UnknownInMutant, m.Requirement, m.ID})
+		for _, id := range m.Requirements {
+			if _, ok := catalogue.byID[id]; !ok {
+				unknown = append(unknown, Problem{UnknownInMutant, id, m.ID})
+			}
+			mutantIDs[id] = append(mutantIDs[id], m.ID)
 		}
-		mutantIDs[m.Requirement] = append(mutantIDs[m.Requirement], m.ID)
 	}
 
 	var report Report

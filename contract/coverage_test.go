@@ -22,7 +22,7 @@ func three(t *testing.T) *Catalogue {
 
 func TestCoverageProblems(t *testing.T) {
 	fullCases := []CaseRef{{"a", []string{"L4.put", "L4.delete"}}}
-	fullMutants := []MutantRef{{"m", "L4.put"}, {"n", "L4.delete"}}
+	fullMutants := []MutantRef{{"m", []string{"L4.put"}}, {"n", []string{"L4.delete"}}}
 	for _, test := range []struct {
 		name     string
 		cases    []CaseRef
@@ -41,10 +41,10 @@ func TestCoverageProblems(t *testing.T) {
 			[]string{"requirement L4.put has no mutant"}, Totals{3, 2, 2, 1}},
 		{"unknown in case", append(fullCases, CaseRef{"b", []string{"L4.putt"}}), fullMutants,
 			[]string{`case b names the unknown requirement "L4.putt"`}, Totals{3, 2, 2, 2}},
-		{"unknown in mutant", fullCases, append(fullMutants, MutantRef{"o", "L4.drop"}),
+		{"unknown in mutant", fullCases, append(fullMutants, MutantRef{"o", []string{"L4.drop"}}),
 			[]string{`mutant o names the unknown requirement "L4.drop"`}, Totals{3, 2, 2, 2}},
 		{"untestable with case and mutant counts in no total",
-			append(fullCases, CaseRef{"b", []string{"L6.no-internals"}}), append(fullMutants, MutantRef{"o", "L6.no-internals"}),
+			append(fullCases, CaseRef{"b", []string{"L6.no-internals"}}), append(fullMutants, MutantRef{"o", []string{"L6.no-internals"}}),
 			nil, Totals{3, 2, 2, 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestCoverageProblems(t *testing.T) {
 func TestCoverageRows(t *testing.T) {
 	report := Coverage(three(t),
 		[]CaseRef{{"b", []string{"L4.put", "L4.put"}}, {"a", []string{"L4.put", "L6.no-internals"}}},
-		[]MutantRef{{"n", "L4.delete"}, {"m", "L4.delete"}})
+		[]MutantRef{{"n", []string{"L4.delete"}}, {"m", []string{"L4.delete"}}})
 	type row struct {
 		ID             string
 		Cases, Mutants []string

@@ -17,7 +17,7 @@ import (
 const mostShown = 3
 
 // fates in the order in which summaries show them.
-var fates = []result.Fate{result.Killed, result.Survived, result.KilledByOther, result.Broken, result.NotTried}
+var fates = []result.Fate{result.Killed, result.Survived, result.Miscited, result.KilledByOther, result.Broken, result.NotTried}
 
 // MatrixJudgement says in one line what the mutants proved. It agrees with
 // Matrix.ExitStatus.
@@ -32,6 +32,12 @@ func MatrixJudgement(m result.Matrix) string {
 	if len(m.Idle) > 0 {
 		parts = append(parts, plural(len(m.Idle), "case")+" without a mutant")
 	}
+	if len(m.OffTopic) > 0 {
+		parts = append(parts, plural(len(m.OffTopic), "case")+" off topic")
+	}
+	if len(m.Defects) > 0 {
+		parts = append(parts, plural(len(m.Defects), "case")+" broken")
+	}
 	counts := "no mutant"
 	if len(m.Mutants) > 0 {
 		counts = plural(len(m.Mutants), "mutant") + ": " + strings.Join(parts, ", ")
@@ -41,6 +47,8 @@ func MatrixJudgement(m result.Matrix) string {
 		counts = "HOLES  " + counts
 	case m.ExitStatus() == result.ExitConforms:
 		counts = "PROVEN  " + counts
+	case m.Interrupted == "" && n[result.Killed] > 0:
+		counts = "INCOMPLETE  " + counts
 	default:
 		counts = notJudged + "  " + counts
 	}
@@ -52,7 +60,8 @@ func MatrixJudgement(m result.Matrix) string {
 
 // MatrixLine writes the outcome of one mutant in one line.
 func MatrixLine(w io.Writer, r result.MutantRow) error {
-	_, err := fmt.Fprintf(w, "%-17s %s %s (%s, %v)\n", r.Fate, cleanLine(r.ID), r.Requirement, plural(len(r.KilledBy), "case"), r.Duration.Round(time.Millisecond))
+	_, err := fmt.Fprintf(w, "%-17s %s %s (%s, %v)\n", r.Fate, cleanLine(r.ID), breaks(r),
+		plural(len(r.KilledBy), "case"), r.Duration.Round(time.Millisecond))
 	return err
 }
 
@@ -64,7 +73,7 @@ func Matrix(w io.Writer, m result.Matrix) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "MUTANT\tREQUIREMENT\tFATE\tBY")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(r.ID), r.Requirement, r.Fate, killers(r))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(r.ID), breaks(r), r.Fate, killers(r))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -72,7 +81,7 @@ func Matrix(w io.Writer, m result.Matrix) error {
 	var b strings.Builder
 	for _, r := range m.Mutants {
 		if !r.Expected() {
-			fmt.Fprintf(&b, "\n%s: %s (%s) %s\n", strings.ToUpper(string(r.Fate)), cleanLine(r.ID), r.Requirement, cleanLine(r.Title))
+			fmt.Fprintf(&b, "\n%s: %s (%s) %s\n", strings.ToUpper(string(r.Fate)), cleanLine(r.ID), breaks(r), cleanLine(r.Title))
 			if r.Reason != "" {
 				fmt.Fprintf(&b, "  %s\n", cut(cleanLine(r.Reason), 300))
 			}
@@ -85,16 +94,37 @@ func Matrix(w io.Writer, m result.Matrix) error {
 			}
 		}
 	}
-	if len(m.Idle) > 0 {
-		fmt.Fprintf(&b, "\nCASES THAT FOUND NO MUTANT\n")
-		for _, id := range m.Idle {
-			fmt.Fprintf(&b, "  %s\n", id)
+	for _, l := range caseLists(m) {
+		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(l.Title))
+		for _, line := range l.Lines {
+			fmt.Fprintf(&b, "  %s\n", cut(cleanLine(line), 300))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n%s on %s, seed %d, %v\n", MatrixJudgement(m), plural(m.Cases, "case"),
 		cleanLine(m.Environment.Name), m.Seed, m.Duration.Round(100*time.Millisecond))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func breaks(r result.MutantRow) string { return strings.Join(r.Requirements, " ") }
+
+// caseList is a list of cases that are of no use as they are.
+type caseList struct {
+	Title string
+	Lines []string
+}
+
+func caseLists(m result.Matrix) []caseList {
+	broken := caseList{Title: "Cases that broke"}
+	for _, k := range m.Defects {
+		broken.Lines = append(broken.Lines, k.Case+": "+k.What)
+	}
+	all := []caseList{
+		{"Cases that found no mutant", m.Idle},
+		{"Cases that never failed under their own main requirement", m.OffTopic},
+		broken,
+	}
+	return slices.DeleteFunc(all, func(l caseList) bool { return len(l.Lines) == 0 })
 }
 
 // order puts what is killed last.

@@ -15,14 +15,15 @@ import (
 func sampleMatrix() result.Matrix {
 	return result.Matrix{
 		Tool: "1.2.3", Environment: result.Environment{Name: "local redis-server 7.0.15", Version: "7.0.15"}, Seed: 7,
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 1500 * time.Millisecond, Cases: 5, Idle: []string{"s/idle"},
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 1500 * time.Millisecond, Cases: 5,
+		Idle: []string{"s/idle"}, OffTopic: []string{"s/2"}, Defects: []result.Kill{{Case: "s/4", What: "the case broke: index"}},
 		Mutants: []result.MutantRow{
-			{ID: "a/killed", Requirement: "L4.put", Title: "Wrong.", Fate: result.Killed, Tried: 5,
-				KilledBy: []result.Kill{{Case: "s/1", What: "L4.put: x"}, {Case: "s/2"}, {Case: "s/3"}, {Case: "s/4"}, {Case: "s/5"}}},
-			{ID: "a/alive", Requirement: "L4.put", Title: "Wrong\x1b[31m too.", Fate: result.Survived, Reason: "it passed the cases of L4.put", Tried: 2},
-			{ID: "a/others", Requirement: "L4.put", Title: "Wrong as well.", Fate: result.KilledByOther, Reason: "no case names L4.put",
+			{ID: "a/killed", Requirements: []string{"L4.put"}, Title: "Wrong.", Fate: result.Killed, Tried: 5,
+				KilledBy: []result.Kill{{Case: "s/1", What: "L4.put: x", Cites: []string{"L4.put"}}, {Case: "s/2"}, {Case: "s/3"}, {Case: "s/4"}, {Case: "s/5"}}},
+			{ID: "a/alive", Requirements: []string{"L4.put"}, Title: "Wrong\x1b[31m too.", Fate: result.Survived, Reason: "it passed the cases of L4.put", Tried: 2},
+			{ID: "a/others", Requirements: []string{"L4.put"}, Title: "Wrong as well.", Fate: result.KilledByOther, Reason: "no case names L4.put",
 				KilledBy: []result.Kill{{Case: "s/1", What: "L4.delete: <b>&"}}},
-			{ID: "a/skipped", Requirement: "L4.put", Title: "Wrong again.", Fate: result.NotTried, Reason: "no libfaketime"},
+			{ID: "a/skipped", Requirements: []string{"L4.put"}, Title: "Wrong again.", Fate: result.NotTried, Reason: "no libfaketime"},
 		},
 	}
 }
@@ -51,7 +52,13 @@ NOT TRIED: a/skipped (L4.put) Wrong again.
 CASES THAT FOUND NO MUTANT
   s/idle
 
-HOLES  4 mutants: 1 killed, 1 survived, 1 killed by others, 1 not tried, 1 case without a mutant
+CASES THAT NEVER FAILED UNDER THEIR OWN MAIN REQUIREMENT
+  s/2
+
+CASES THAT BROKE
+  s/4: the case broke: index
+
+HOLES  4 mutants: 1 killed, 1 survived, 1 killed by others, 1 not tried, 1 case without a mutant, 1 case off topic, 1 case broken
 5 cases on local redis-server 7.0.15, seed 7, 1.5s
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -72,7 +79,13 @@ func TestMatrixJudgementAgreesWithTheExitStatus(t *testing.T) {
 		want   string
 	}{
 		{result.Matrix{Mutants: row(result.Killed)}, 0, "PROVEN  1 mutant: 1 killed"},
-		{result.Matrix{Mutants: row(result.Killed, result.NotTried)}, 0, "PROVEN  2 mutants: 1 killed, 1 not tried"},
+		{result.Matrix{Mutants: row(result.Killed, result.NotTried)}, 3, "INCOMPLETE  2 mutants: 1 killed, 1 not tried"},
+		{result.Matrix{Mutants: row(result.Killed, result.NotTried, result.Survived)}, 1,
+			"HOLES  3 mutants: 1 killed, 1 survived, 1 not tried"},
+		{result.Matrix{Mutants: row(result.Miscited)}, 1, "HOLES  1 mutant: 1 miscited"},
+		{result.Matrix{Mutants: row(result.Killed), OffTopic: []string{"c"}}, 1, "HOLES  1 mutant: 1 killed, 1 case off topic"},
+		{result.Matrix{Mutants: row(result.Killed), Defects: []result.Kill{{Case: "c"}}}, 1,
+			"HOLES  1 mutant: 1 killed, 1 case broken"},
 		{result.Matrix{Mutants: row(result.Killed), Idle: []string{"c"}}, 1, "HOLES  1 mutant: 1 killed, 1 case without a mutant"},
 		{result.Matrix{Mutants: row(result.Broken)}, 1, "HOLES  1 mutant: 1 error"},
 		{result.Matrix{Mutants: row(result.KilledByOther)}, 1, "HOLES  1 mutant: 1 killed by others"},

@@ -48,7 +48,7 @@ func coverage() (contract.Report, error) {
 	}
 	var wrong []contract.MutantRef
 	for _, m := range mutants.All() {
-		wrong = append(wrong, contract.MutantRef{ID: m.ID, Requirement: m.Requirement})
+		wrong = append(wrong, contract.MutantRef{ID: m.ID, Requirements: m.Requirements})
 	}
 	return contract.Coverage(catalogue, cases, wrong), nil
 }

@@ -68,7 +68,7 @@ func explainRequirement(w io.Writer, r contract.Requirement, cases []harness.Cas
 		}
 	}
 	for _, m := range mutants.All() {
-		if m.Requirement == r.ID {
+		if slices.Contains(m.Requirements, r.ID) {
 			fmt.Fprintf(w, "  mutant:   %s: %s\n", m.ID, m.Title)
 		}
 	}

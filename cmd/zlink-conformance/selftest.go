@@ -39,8 +39,10 @@ func newSelftest() *cobra.Command {
 		Long: `Prove the cases: run them on mutants, providers that are wrong on purpose, each
 in one way, and show which cases find which of them.
 
-Exit status 1 if a mutant is not found by a case of the requirement that it
-breaks, or, when all mutants run, if a case finds none.`,
+Exit status 1 if a mutant is found by no finding that cites a requirement which it
+breaks, or, when all mutants run, if a case finds none or never fails under its
+own main requirement. Exit status 3 if mutants could not be tried, since this
+machine lacks what the cases that find them need.`,
 		Example: `  zlink-conformance selftest
   zlink-conformance selftest --mutant scan --mutant '*retention*' -v`,
 		Args: cobra.NoArgs,
@@ -60,7 +62,7 @@ breaks, or, when all mutants run, if a case finds none.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants that match the pattern, as --run of run (repeatable)")
-	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants, with the requirement that each breaks")
+	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants, with the requirements that each breaks")
 	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
 	flags.IntVar(&f.parallel, "parallel", 4, "mutants at once")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
@@ -147,11 +149,11 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 func mutantLines(all []mutants.Mutant) string {
 	id, requirement := 0, 0
 	for _, m := range all {
-		id, requirement = max(id, len(m.ID)), max(requirement, len(m.Requirement))
+		id, requirement = max(id, len(m.ID)), max(requirement, len(strings.Join(m.Requirements, " ")))
 	}
 	var b strings.Builder
 	for _, m := range all {
-		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", id, m.ID, requirement, m.Requirement, m.Title)
+		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", id, m.ID, requirement, strings.Join(m.Requirements, " "), m.Title)
 	}
 	return b.String()
 }

@@ -247,6 +247,9 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	return out
 }
 
+// CaseBroke begins the reason of a case that is itself at fault: it panicked.
+const CaseBroke = "the case broke"
+
 // ending is how a case's goroutine ended.
 type ending struct {
 	panicked any  // what broken said
@@ -262,7 +265,7 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 	switch {
 	case isBroken:
 		out.Verdict = result.Error
-		out.Reason = fmt.Sprintf("the case broke: %v", broke.value)
+		out.Reason = fmt.Sprintf("%s: %v", CaseBroke, broke.value)
 	case len(t.findings) > 0:
 		out.Verdict = result.Advisory
 		for _, f := range t.findings {

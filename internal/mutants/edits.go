@@ -15,9 +15,10 @@ import (
 // old it puts new in front.
 type edit struct{ script, old, new string }
 
-// script is a mutant made by edits of the reference's scripts.
-func script(id, requirement, title string, edits ...edit) Mutant {
-	return Mutant{ID: id, Requirement: requirement, Title: title, edits: edits}
+// script is a mutant made by edits of the reference's scripts. It breaks the
+// requirements, which have a space between them.
+func script(id, breaks, title string, edits ...edit) Mutant {
+	return Mutant{ID: id, Requirements: requirements(breaks), Title: title, edits: edits}
 }
 
 func onRead(old, new string) edit  { return edit{"location_read", old, new} }

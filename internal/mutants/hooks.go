@@ -97,18 +97,18 @@ func (r *relocation) Close() error {
 }
 
 // onLocation is a mutant whose Location Stores are changed when they are opened.
-func onLocation(id, requirement, title string, change func(*location)) Mutant {
-	return provided(id, requirement, title, func() targets.Provider { return hooked(targets.Reference(), change, nil) })
+func onLocation(id, breaks, title string, change func(*location)) Mutant {
+	return provided(id, breaks, title, func() targets.Provider { return hooked(targets.Reference(), change, nil) })
 }
 
 // onRelocation is onLocation for the Relocation Store.
-func onRelocation(id, requirement, title string, change func(*relocation)) Mutant {
-	return provided(id, requirement, title, func() targets.Provider { return hooked(targets.Reference(), nil, change) })
+func onRelocation(id, breaks, title string, change func(*relocation)) Mutant {
+	return provided(id, breaks, title, func() targets.Provider { return hooked(targets.Reference(), nil, change) })
 }
 
 // provided is a mutant of which the whole provider is made anew for each run.
-func provided(id, requirement, title string, provider func() targets.Provider) Mutant {
-	return Mutant{ID: id, Requirement: requirement, Title: title, provider: provider}
+func provided(id, breaks, title string, provider func() targets.Provider) Mutant {
+	return Mutant{ID: id, Requirements: requirements(breaks), Title: title, provider: provider}
 }
 
 // hooked changes the stores that the provider opens; it sees its own stores as

@@ -9,20 +9,23 @@ package mutants
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
-// Mutant is a provider that breaks one requirement of the contract.
+// Mutant is a provider that is wrong in one way.
 type Mutant struct {
 	// ID is a stable slug: section and name, such as batch/no-condition-check.
 	ID string
-	// Requirement is the contract ID that the mutant breaks.
-	Requirement string
+	// Requirements are the contract IDs that the mutant breaks, the main one
+	// first. Only a finding that cites one of them proves anything of the mutant.
+	Requirements []string
 	// Title says in one sentence what is wrong.
 	Title string
-	// Also are globs of case IDs, as path.Match knows them, that find the
-	// mutant too although they do not name its requirement.
+	// Also are globs of case IDs, as path.Match knows them, that are tried on
+	// the mutant too although they name none of its requirements: it proves them,
+	// not they it.
 	Also []string
 
 	edits    []edit                  // of the reference's scripts
@@ -36,6 +39,9 @@ func (m Mutant) Target() targets.Target {
 	}
 	return targets.InProcess(m.provider())
 }
+
+// requirements splits what the tables hold: IDs with a space between them.
+func requirements(ids string) []string { return strings.Fields(ids) }
 
 // also adds globs of cases to a mutant of a table.
 func (m Mutant) also(globs ...string) Mutant {

@@ -54,8 +54,13 @@ func TestTheTablesAreWellFormed(t *testing.T) {
 			t.Errorf("the ID %q is used twice or is no slug", m.ID)
 		}
 		seen[m.ID] = true
-		if r, ok := c.Requirement(m.Requirement); !ok || !r.Testable() {
-			t.Errorf("%s breaks %q, which is no requirement that can be tested", m.ID, m.Requirement)
+		for _, id := range m.Requirements {
+			if r, ok := c.Requirement(id); !ok || !r.Testable() {
+				t.Errorf("%s breaks %q, which is no requirement that can be tested", m.ID, id)
+			}
+		}
+		if len(m.Requirements) == 0 {
+			t.Errorf("%s breaks nothing", m.ID)
 		}
 		if !strings.HasSuffix(m.Title, ".") || strings.Count(m.Title, "\n") > 0 {
 			t.Errorf("%s: the title is no sentence: %q", m.ID, m.Title)
@@ -72,7 +77,9 @@ func TestTheTablesAreWellFormed(t *testing.T) {
 func TestEveryTestableRequirementHasAMutant(t *testing.T) {
 	broken := map[string]bool{}
 	for _, m := range All() {
-		broken[m.Requirement] = true
+		for _, id := range m.Requirements {
+			broken[id] = true
+		}
 	}
 	for _, r := range catalogue(t).All() {
 		if r.Testable() && !broken[r.ID] {
@@ -110,11 +117,13 @@ func TestMatrix(t *testing.T) {
 			script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves),
 			script("m/by-other", "L4.put", "A Delete leaves an empty value.", deleteLeaves),
 			script("m/unnamed", "L4.applied", "A Delete leaves an empty value.", deleteLeaves),
-			{ID: "m/harmless", Requirement: "L4.put", Title: "Nothing.", provider: harmless},
-			{ID: "m/skipped", Requirement: "L8.key", Title: "Nothing.", provider: harmless},
-			{ID: "m/trouble", Requirement: "L8.first", Title: "Nothing.", provider: harmless},
+			{ID: "m/harmless", Requirements: []string{"L4.put"}, Title: "Nothing.", provider: harmless},
+			{ID: "m/skipped", Requirements: []string{"L8.key"}, Title: "Nothing.", provider: harmless},
+			{ID: "m/trouble", Requirements: []string{"L8.first"}, Title: "Nothing.", provider: harmless},
 			script("m/no-edit", "L4.put", "Nothing.", onWrite("no such line", "")),
 			script("m/also", "L4.put", "A Delete leaves an empty value.", deleteLeaves).also("t/del*"),
+			script("m/second", "L4.put L4.delete", "A Delete leaves an empty value.", deleteLeaves),
+			{ID: "m/half", Requirements: []string{"L4.delete", "L8.key"}, Title: "Nothing.", provider: harmless},
 		},
 	})
 	type row struct {
@@ -137,10 +146,19 @@ func TestMatrix(t *testing.T) {
 		"m/skipped":  {result.NotTried, nil},
 		"m/trouble":  {result.Broken, nil},
 		"m/no-edit":  {result.Broken, nil},
-		"m/also":     {result.Killed, []string{"t/delete"}},
+		"m/also":     {result.Miscited, []string{"t/delete"}},
+		"m/second":   {result.Killed, []string{"t/delete"}},
+		"m/half":     {result.NotTried, nil},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, r := range m.Mutants {
+		for _, k := range r.KilledBy {
+			if diff := cmp.Diff([]string{"L4.delete"}, k.Cites); diff != "" || r.Proves(k) != (r.Fate == result.Killed) {
+				t.Errorf("%s: %+v proves: %t", r.ID, k, r.Proves(k))
+			}
+		}
 	}
 	// t/put and t/nothing passed every mutant, t/trouble found none; t/skipped
 	// could not show anything.
@@ -161,7 +179,7 @@ func TestAHarmlessMutantFailsTheSelftest(t *testing.T) {
 	if m := run(killed); m.ExitStatus() != result.ExitConforms || m.Cases != 1 {
 		t.Errorf("one killed mutant: exit status %d, %d cases", m.ExitStatus(), m.Cases)
 	}
-	harmless := Mutant{ID: "m/harmless", Requirement: "L4.put", Title: "Nothing.", provider: targets.Reference}
+	harmless := Mutant{ID: "m/harmless", Requirements: []string{"L4.put"}, Title: "Nothing.", provider: targets.Reference}
 	if m := run(killed, harmless); m.ExitStatus() != result.ExitNonconform {
 		t.Errorf("with a harmless mutant: exit status %d", m.ExitStatus())
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,13 +38,13 @@ const (
 	caseTimeout = 20 * time.Second
 )
 
-// Run tries on each mutant the cases that name its requirement. On a mutant
+// Run tries on each mutant the cases that name a requirement of it. On a mutant
 // that they do not find it tries the other cases as well, to tell a hole in
 // the cases from a wrong requirement. When ctx ends early, the rows of the
 // mutants that were finished are kept.
 func Run(ctx context.Context, config Config) result.Matrix {
 	started := time.Now()
-	r := &runner{config: config, used: map[string]use{}}
+	r := &runner{config: config, used: map[string]use{}, onTopic: map[string]bool{}, defects: map[string]string{}}
 	config.Cases = slices.DeleteFunc(slices.Clone(config.Cases), func(c harness.Case) bool { return c.Large })
 	r.config.Cases = config.Cases
 
@@ -91,6 +91,9 @@ func Run(ctx context.Context, config Config) result.Matrix {
 		}
 	}
 	for _, c := range config.Cases {
+		if what := r.defects[c.ID]; what != "" {
+			m.Defects = append(m.Defects, result.Kill{Case: c.ID, What: what})
+		}
 		switch r.used[c.ID] {
 		case judged:
 			m.Cases++
@@ -99,6 +102,9 @@ func Run(ctx context.Context, config Config) result.Matrix {
 			}
 		case found:
 			m.Cases++
+			if config.Whole && !r.onTopic[c.ID] {
+				m.OffTopic = append(m.OffTopic, c.ID)
+			}
 		case unused:
 			if config.Whole && !named(c, config.Mutants) {
 				m.Idle = append(m.Idle, c.ID)
@@ -123,6 +129,8 @@ type runner struct {
 
 	mu          sync.Mutex
 	used        map[string]use
+	onTopic     map[string]bool   // cases of which a finding cited the main requirement
+	defects     map[string]string // cases that broke, and how
 	interrupted string
 }
 
@@ -136,7 +144,7 @@ func (r *runner) ended(ctx context.Context) bool {
 // the mutant, nor of any after it.
 func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 	started := time.Now()
-	row := result.MutantRow{ID: m.ID, Requirement: m.Requirement, Title: m.Title, KilledBy: []result.Kill{}}
+	row := result.MutantRow{ID: m.ID, Requirements: m.Requirements, Title: m.Title, KilledBy: []result.Kill{}}
 	if err := m.check(); err != nil {
 		row.Fate, row.Reason = result.Broken, err.Error()
 		return row, nil
@@ -146,26 +154,30 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 	if err != nil {
 		return row, err
 	}
-	row.KilledBy, row.Errors, row.Tried = r.kills(m, outcomes)
+	row.KilledBy, row.Errors, row.Tried = r.kills(row, outcomes)
 	r.note(outcomes, row.KilledBy)
+	breaks := strings.Join(m.Requirements, ", ")
+	skipped := slices.IndexFunc(outcomes, func(c result.Case) bool { return c.Verdict == result.Skipped })
 	switch {
-	case len(row.KilledBy) > 0:
+	case len(row.KilledBy) > 0 && row.Proves(row.KilledBy[0]):
 		row.Fate = result.Killed
+	case skipped >= 0:
+		row.Fate, row.Reason = result.NotTried, outcomes[skipped].ID+" was skipped: "+outcomes[skipped].Reason
+	case len(row.KilledBy) > 0:
+		row.Fate, row.Reason = result.Miscited, "cases found it, but no finding cites "+breaks
 	case len(row.Errors) > 0:
 		row.Fate, row.Reason = result.Broken, "no case found it, but some ended in trouble: "+row.Errors[0].What
 	case len(own) == 0:
-		row.Fate, row.Reason = result.Survived, "no case names "+m.Requirement
-	case row.Tried == 0:
-		row.Fate, row.Reason = result.NotTried, outcomes[0].Reason
+		row.Fate, row.Reason = result.Survived, "no case names "+breaks
 	default:
-		row.Fate, row.Reason = result.Survived, fmt.Sprintf("it passed the cases of %s", m.Requirement)
+		row.Fate, row.Reason = result.Survived, "it passed the cases of "+breaks
 	}
 	if row.Fate == result.Survived {
 		outcomes, err := r.run(ctx, m, others)
 		if err != nil {
 			return row, err
 		}
-		if kills, _, tried := r.kills(m, outcomes); len(kills) > 0 {
+		if kills, _, tried := r.kills(row, outcomes); len(kills) > 0 {
 			row.Fate, row.KilledBy, row.Tried = result.KilledByOther, kills, row.Tried+tried
 		}
 	}
@@ -226,10 +238,11 @@ func split(cases []harness.Case, m Mutant) (own, others []harness.Case) {
 }
 
 func names(c harness.Case, m Mutant) bool {
-	return slices.Contains(c.Requirements, m.Requirement) || slices.ContainsFunc(m.Also, func(glob string) bool {
-		ok, _ := path.Match(glob, c.ID)
-		return ok
-	})
+	return slices.ContainsFunc(m.Requirements, func(id string) bool { return slices.Contains(c.Requirements, id) }) ||
+		slices.ContainsFunc(m.Also, func(glob string) bool {
+			ok, _ := path.Match(glob, c.ID)
+			return ok
+		})
 }
 
 func named(c harness.Case, mutants []Mutant) bool {
@@ -237,30 +250,46 @@ func named(c harness.Case, mutants []Mutant) bool {
 }
 
 // kills sorts out what the cases said: a failure finds the mutant, an advisory
-// does if the mutant breaks a SHOULD.
-func (r *runner) kills(m Mutant, outcomes []result.Case) (kills, errs []result.Kill, tried int) {
-	should := false
-	if requirement, ok := r.config.Catalogue.Requirement(m.Requirement); ok {
-		should = requirement.Level == contract.Should
-	}
+// does if it cites what the mutant breaks. Those that prove something of the
+// mutant stand first.
+func (r *runner) kills(row result.MutantRow, outcomes []result.Case) (kills, errs []result.Kill, tried int) {
 	kills = []result.Kill{}
 	for _, c := range outcomes {
 		if c.Verdict != result.Skipped {
 			tried++
 		}
-		switch {
-		case c.Verdict == result.Error:
+		if c.Verdict == result.Error {
 			errs = append(errs, result.Kill{Case: c.ID, What: c.Reason})
-		case len(c.Findings) > 0 && (c.Verdict == result.Fail || c.Verdict == result.Advisory && should):
-			f := c.Findings[0]
-			if i := slices.IndexFunc(c.Findings, func(f result.Finding) bool { return f.Requirement == m.Requirement }); i >= 0 {
-				f = c.Findings[i]
-			}
-			kills = append(kills, result.Kill{Case: c.ID, What: f.Requirement + ": " + f.What})
+			continue
+		}
+		if k := kill(row, c); c.Verdict == result.Fail || c.Verdict == result.Advisory && row.Proves(k) {
+			kills = append(kills, k)
 		}
 	}
-	slices.SortFunc(kills, func(a, b result.Kill) int { return cmp.Compare(r.place(a.Case), r.place(b.Case)) })
+	slices.SortFunc(kills, func(a, b result.Kill) int {
+		if x, y := row.Proves(a), row.Proves(b); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(r.place(a.Case), r.place(b.Case))
+	})
 	return kills, errs, tried
+}
+
+func kill(row result.MutantRow, c result.Case) result.Kill {
+	k := result.Kill{Case: c.ID}
+	for _, f := range c.Findings {
+		said := slices.Contains(row.Requirements, f.Requirement) && !row.Proves(k)
+		if said || k.What == "" {
+			k.What = f.Requirement + ": " + f.What
+		}
+		if !slices.Contains(k.Cites, f.Requirement) {
+			k.Cites = append(k.Cites, f.Requirement)
+		}
+	}
+	return k
 }
 
 // place is where a case stands among all.
@@ -268,13 +297,19 @@ func (r *runner) place(id string) int {
 	return slices.IndexFunc(r.config.Cases, func(c harness.Case) bool { return c.ID == id })
 }
 
-// note remembers which cases were of use.
+// note remembers what the cases were good for.
 func (r *runner) note(outcomes []result.Case, kills []result.Kill) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range outcomes {
 		if c.Verdict != result.Skipped {
 			r.used[c.ID] = max(r.used[c.ID], judged)
+		}
+		if c.Verdict == result.Error && strings.HasPrefix(c.Reason, harness.CaseBroke) {
+			r.defects[c.ID] = c.Reason
+		}
+		if slices.ContainsFunc(c.Findings, func(f result.Finding) bool { return f.Requirement == c.Requirements[0] }) {
+			r.onTopic[c.ID] = true
 		}
 	}
 	for _, k := range kills {

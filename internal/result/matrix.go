@@ -1,16 +1,20 @@
 package result
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Fate is what became of a mutant.
 type Fate string
 
 const (
-	Killed        Fate = "killed"           // by a case of the requirement that it breaks
+	Killed        Fate = "killed"           // by a finding that cites a requirement that it breaks
 	Survived      Fate = "survived"         // no case found it
-	KilledByOther Fate = "killed by others" // only by cases that do not name its requirement
+	Miscited      Fate = "miscited"         // cases of its requirements found it, but cited others: as if it survived
+	KilledByOther Fate = "killed by others" // only by cases that name none of its requirements
 	Broken        Fate = "error"            // only trouble came of it: an error is no finding
-	NotTried      Fate = "not tried"        // every case of its requirement was skipped, with the reason
+	NotTried      Fate = "not tried"        // nothing killed it, but a case that might have was skipped
 )
 
 // Matrix is which cases found which mutants: the proof of what the cases catch.
@@ -24,27 +28,39 @@ type Matrix struct {
 	Mutants     []MutantRow   `json:"mutants"`
 	// Cases is the number of cases that were tried on mutants.
 	Cases int `json:"cases"`
-	// Idle are the cases that found no mutant; nil unless all mutants were run.
-	Idle []string `json:"idle,omitempty"`
+	// Idle are the cases that found no mutant, and OffTopic those of which no
+	// finding ever cited the case's main requirement; nil unless all mutants were
+	// run.
+	Idle     []string `json:"idle,omitempty"`
+	OffTopic []string `json:"offTopic,omitempty"`
+	// Defects are cases that broke on a mutant: they panicked, or cited what they
+	// do not declare.
+	Defects []Kill `json:"defects,omitempty"`
 }
 
 // MutantRow is the outcome of one mutant.
 type MutantRow struct {
-	ID          string        `json:"id"`
-	Requirement string        `json:"requirement"`
-	Title       string        `json:"title"`
-	Fate        Fate          `json:"fate"`
-	Reason      string        `json:"reason,omitempty"` // of a fate that is not killed
-	Tried       int           `json:"tried"`            // cases that ran on it
-	KilledBy    []Kill        `json:"killedBy"`         // in the order of the cases
-	Errors      []Kill        `json:"errors,omitempty"` // cases that ended in trouble on it
-	Duration    time.Duration `json:"durationNanos"`
+	ID           string        `json:"id"`
+	Requirements []string      `json:"requirements"` // that it breaks, the main one first
+	Title        string        `json:"title"`
+	Fate         Fate          `json:"fate"`
+	Reason       string        `json:"reason,omitempty"` // of a fate that is not killed
+	Tried        int           `json:"tried"`            // cases that ran on it
+	KilledBy     []Kill        `json:"killedBy"`         // those that cite its requirements first, each in the order of the cases
+	Errors       []Kill        `json:"errors,omitempty"` // cases that ended in trouble on it
+	Duration     time.Duration `json:"durationNanos"`
 }
 
 // Kill is a case and what it said of a mutant.
 type Kill struct {
-	Case string `json:"case"`
-	What string `json:"what"`
+	Case  string   `json:"case"`
+	What  string   `json:"what"`            // of its findings, the one that says most about the mutant
+	Cites []string `json:"cites,omitempty"` // the requirements of all its findings
+}
+
+// Proves reports whether the kill cites a requirement that the mutant breaks.
+func (r MutantRow) Proves(k Kill) bool {
+	return slices.ContainsFunc(k.Cites, func(id string) bool { return slices.Contains(r.Requirements, id) })
 }
 
 // Expected reports whether the mutant ended as it must.
@@ -60,14 +76,14 @@ func (m Matrix) Fates() map[Fate]int {
 }
 
 // ExitStatus is that of selftest: ExitNonconform if a mutant did not end as it
-// must or a case found none, ExitEnvironment if the matrix is not complete or
-// nothing could be tried.
+// must or a case is of no use, ExitEnvironment if the matrix is not complete:
+// it ended early, or not all that it takes was there.
 func (m Matrix) ExitStatus() int {
 	n := m.Fates()
 	switch {
-	case n[Survived]+n[KilledByOther]+n[Broken] > 0, m.Interrupted == "" && len(m.Idle) > 0:
+	case n[Survived]+n[Miscited]+n[KilledByOther]+n[Broken]+len(m.Defects) > 0, m.Interrupted == "" && len(m.Idle)+len(m.OffTopic) > 0:
 		return ExitNonconform
-	case m.Interrupted != "" || n[Killed] == 0:
+	case m.Interrupted != "" || n[NotTried] > 0 || n[Killed] == 0:
 		return ExitEnvironment
 	}
 	return ExitConforms

@@ -63,7 +63,7 @@ func TestFindsForeignMutants(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: the note is no script: %v\n%s", m.ID, err, text)
 		}
-		t.Logf("%s (%s): %d operations, %v\n%s", m.ID, m.Requirement, len(script), c.Duration, text)
+		t.Logf("%s (%s): %d operations, %v\n%s", m.ID, m.Requirements[0], len(script), c.Duration, text)
 		if len(script) > longest {
 			t.Errorf("%s: shrunk to %d operations, want at most %d", m.ID, len(script), longest)
 		}
