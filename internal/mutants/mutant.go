@@ -65,5 +65,6 @@ func All() []Mutant {
 		clockMutants(),
 		hostClockMutants(),
 		agingMutants(),
+		momentMutants(),
 	)
 }

@@ -49,7 +49,8 @@ func newClock(dir string, skew time.Duration) (*clock, error) {
 	default:
 		return nil, unavailable("a clock can't be moved on %s", runtime.GOOS)
 	}
-	c.env = append(preload, "FAKETIME_TIMESTAMP_FILE="+c.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
+	c.env = append(preload, "FAKETIME_TIMESTAMP_FILE="+c.file, "FAKETIME_FMT=%s", "FAKETIME_NO_CACHE=1",
+		"FAKETIME_DONT_FAKE_MONOTONIC=1")
 	return c, c.set(skew)
 }
 
@@ -66,6 +67,12 @@ func HostClock(dir string, offset time.Duration) (env []string, err error) {
 
 func (c *clock) set(offset time.Duration) error {
 	return writeAtomically(c.file, fmt.Sprintf("%+.3f\n", offset.Seconds()))
+}
+
+// freeze lets the clock stand still a little after the beginning of the millisecond, so that it is the same one rounded down
+// or to the nearest.
+func (c *clock) freeze(ms int64) error {
+	return writeAtomically(c.file, fmt.Sprintf("%d.%03d2\n", ms/1000, ms%1000))
 }
 
 // firstFile returns the first of the paths that exists, or "".
@@ -88,6 +95,29 @@ func (s *Server) SetClock(ctx context.Context, offset time.Duration) error {
 		return err
 	}
 	return s.awaitClock(ctx, offset)
+}
+
+// FreezeClock lets the server's clock stand still in a millisecond of the Unix epoch until it is set or frozen anew, and
+// returns when the server's TIME shows it. The server must have been started with [ServerOptions.Clock].
+func (s *Server) FreezeClock(ctx context.Context, ms int64) error {
+	if s.clock == nil {
+		return unavailable("%s has no clock of its own", s.name)
+	}
+	if err := s.clock.freeze(ms); err != nil {
+		return err
+	}
+	c := s.plainClient()
+	defer c.Close()
+	var seen int64
+	err := poll(ctx, 2*time.Second, func() (bool, error) {
+		now, err := c.Time(ctx).Result()
+		seen = now.UnixMilli()
+		return err == nil && seen == ms, err
+	})
+	if err != nil {
+		return fmt.Errorf("the clock of %s does not stand still by libfaketime: wished %d, seen %d: %w", s.name, ms, seen, err)
+	}
+	return nil
 }
 
 func (s *Server) awaitClock(ctx context.Context, offset time.Duration) error {

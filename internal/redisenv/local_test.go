@@ -220,8 +220,20 @@ func TestClock(t *testing.T) {
 			t.Errorf("at %v: exists = %d, want %d (%v)", jump, n, want, err)
 		}
 	}
-	if err := e.Main().SetClock(t.Context(), 0); !isUnavailable(err) {
-		t.Errorf("a server without a clock of its own: %v", err)
+	for _, ms := range []int64{4102444800999, 4102444801000} {
+		if err := s.FreezeClock(t.Context(), ms); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if now, err := c.Time(t.Context()).Result(); err != nil || now.UnixMilli() != ms {
+				t.Errorf("frozen at %d, TIME is %d (%v)", ms, now.UnixMilli(), err)
+			}
+		}
+	}
+	for _, err := range []error{e.Main().SetClock(t.Context(), 0), e.Main().FreezeClock(t.Context(), 1)} {
+		if !isUnavailable(err) {
+			t.Errorf("a server without a clock of its own: %v", err)
+		}
 	}
 }
 

@@ -85,7 +85,15 @@ func openSkewed(t *harness.T, k *kind, skew time.Duration) *clockWorld {
 
 // set moves the clock to the offset from the host's.
 func (c *clockWorld) set(offset time.Duration) {
-	err := c.server.SetClock(c.t.Context(), offset)
+	c.moved(c.server.SetClock(c.t.Context(), offset))
+}
+
+// freeze lets the clock stand still in a millisecond.
+func (c *clockWorld) freeze(now spi.Millis) {
+	c.moved(c.server.FreezeClock(c.t.Context(), int64(now)))
+}
+
+func (c *clockWorld) moved(err error) {
 	var unavailable *redisenv.Unavailable
 	if errors.As(err, &unavailable) {
 		c.t.Skipf("%s", unavailable.Reason)

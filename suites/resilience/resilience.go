@@ -24,6 +24,8 @@ func Cases() []harness.Case {
 		lifetimeCases(),
 		tornCases(),
 		clockCases(),
+		momentCases(),
+		blobMomentCases(),
 		topologyCases(),
 	)
 }
