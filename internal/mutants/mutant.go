@@ -37,7 +37,9 @@ func (m Mutant) Target() targets.Target {
 	if m.provider == nil {
 		return targets.InProcess(edited(m.edits))
 	}
-	return targets.InProcess(m.provider())
+	p := m.provider()
+	p.Another = m.provider
+	return targets.InProcess(p)
 }
 
 // requirements splits what the tables hold: IDs with a space between them.
@@ -66,5 +68,6 @@ func All() []Mutant {
 		hostClockMutants(),
 		agingMutants(),
 		momentMutants(),
+		cleanUpMutants(),
 	)
 }

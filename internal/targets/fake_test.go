@@ -69,6 +69,8 @@ func (f *fakeLocation) Read(ctx context.Context, key spi.Key) (spi.ReadResult, e
 	case key == "environment":
 		all := "\n" + strings.Join(append(os.Args, os.Environ()...), "\n") + "\n"
 		return spi.Found{Value: spi.Value{Bytes: []byte(all), Version: "c"}}, nil
+	case key == "process":
+		return spi.Found{Value: spi.Value{Bytes: fmt.Append(nil, os.Getpid()), Version: "c"}}, nil
 	case key == "config":
 		c := f.config
 		return spi.Found{Value: spi.Value{Bytes: fmt.Appendf(nil, "%+v %s %s", c.Redis, c.KeyPrefix, c.OperationTimeout), Version: "c"}}, nil

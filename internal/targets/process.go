@@ -62,6 +62,11 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 	return p, nil
 }
 
+// Another starts the command once more.
+func (p *process) Another(ctx context.Context) (Target, error) {
+	return Start(ctx, p.command, p.options)
+}
+
 // Skewed starts the command once more, with a host clock of its own.
 func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, error) {
 	dir, err := os.MkdirTemp("", "zlink-conformance-clock-")

@@ -307,3 +307,26 @@ func TestParseCommand(t *testing.T) {
 		}
 	}
 }
+
+// Another process is none that there is, and its end is its own.
+func TestAnotherProcess(t *testing.T) {
+	first := start(t, "serve", targets.Options{})
+	another, err := first.Another(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := func(tt targets.Target) string {
+		r, err := openRaw(t, tt).Read(t.Context(), "process")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r.(spi.Found).Value.Bytes)
+	}
+	if one := process(first); one == process(another) {
+		t.Errorf("both are the process %s", one)
+	}
+	if err := another.Close(); err != nil {
+		t.Error(err)
+	}
+	process(first)
+}

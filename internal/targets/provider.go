@@ -16,6 +16,9 @@ type Provider struct {
 	OpenLocation   func(ctx context.Context, config StoreConfig) (spi.LocationStore, error)
 	OpenRelocation func(ctx context.Context, config StoreConfig) (spi.RelocationStore, error)
 	Surface        func() []string
+	// Another is the same provider as a new process would have it. A nil one
+	// says that the provider keeps nothing outside its stores.
+	Another func() Provider
 	// Skewed is the same provider as if the host's clock ran offset ahead. It
 	// goes with CapClock, and is for providers whose clock is handed to them:
 	// Go itself does not ask the C library for the time.
@@ -38,6 +41,13 @@ func (t *inProcess) Skewed(_ context.Context, offset time.Duration) (Target, err
 		return nil, Unsupported("the provider's host clock can't be moved")
 	}
 	return InProcess(t.provider.Skewed(offset)), nil
+}
+
+func (t *inProcess) Another(context.Context) (Target, error) {
+	if t.provider.Another == nil {
+		return InProcess(t.provider), nil
+	}
+	return InProcess(t.provider.Another()), nil
 }
 
 func (t *inProcess) OpenLocation(ctx context.Context, config StoreConfig) (Location, error) {

@@ -52,6 +52,9 @@ type Target interface {
 	// Surface returns the names of the public declarations of the provider's
 	// Redis package (capability "surface").
 	Surface(ctx context.Context) ([]string, error)
+	// Another starts the same target once more, in a process of its own: it
+	// shares nothing with this one but Redis. The caller closes it.
+	Another(ctx context.Context) (Target, error)
 	// Log returns the lines that the target logged since the mark, and a new
 	// mark. The log is bounded: old lines may be gone.
 	Log(mark int64) (lines []string, next int64)

@@ -27,6 +27,7 @@ func Cases() []harness.Case {
 		momentCases(),
 		blobMomentCases(),
 		topologyCases(),
+		openScanCases(),
 	)
 }
 
