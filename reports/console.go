@@ -178,6 +178,9 @@ func (p *printer) verdict(run result.Run) {
 	switch run.ExitStatus() {
 	case result.ExitConforms:
 		paint = p.good
+		if len(run.NotJudged()) > 0 {
+			paint = p.warn
+		}
 	case result.ExitUsage:
 		paint = p.warn
 	}

@@ -72,8 +72,15 @@ func HTML(w io.Writer, run result.Run) error {
 	}
 	cases := slices.Clone(run.Cases)
 	slices.SortStableFunc(cases, func(a, b result.Case) int { return cmp.Compare(urgency(a.Verdict), urgency(b.Verdict)) })
+	class := "no"
+	if run.ExitStatus() == result.ExitConforms {
+		class = "yes"
+		if len(run.NotJudged()) > 0 {
+			class = "part"
+		}
+	}
 	return htmlTemplate.Execute(w, map[string]any{
-		"Run": run, "Judgement": Judgement(run), "Counts": counts, "Conforms": run.ExitStatus() == result.ExitConforms,
+		"Run": run, "Judgement": Judgement(run), "Counts": counts, "Class": class,
 		"Target": targetLine(run.Target), "Redis": environmentNames(run), "Deselected": deselected(run),
 		"Columns": columns, "Rows": rows, "Cases": cases,
 	})

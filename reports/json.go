@@ -15,13 +15,15 @@ type document struct {
 	Judgement  string                 `json:"judgement"`
 	ExitStatus int                    `json:"exitStatus"`
 	Counts     map[result.Verdict]int `json:"counts"`
+	NotJudged  []result.Gap           `json:"notJudged,omitempty"`
+	Unmet      []string               `json:"unmet,omitempty"` // required, but not offered by the target
 	result.Run
 }
 
 // JSON writes the whole result model, with the judgement in words, the exit
 // status and the number of cases of each verdict.
 func JSON(w io.Writer, run result.Run) error {
-	text, err := json.MarshalIndent(document{Judgement(run), run.ExitStatus(), result.Counts(run.Cases), run}, "", "  ")
+	text, err := json.MarshalIndent(document{Judgement(run), run.ExitStatus(), result.Counts(run.Cases), run.NotJudged(), run.Unmet(), run}, "", "  ")
 	if err != nil {
 		return err
 	}

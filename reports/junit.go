@@ -33,7 +33,8 @@ type testsuites struct {
 // JUnit writes the report for CI systems: one testsuite for each suite and
 // environment. A broken MUST, a flaky case and, when strict, an advisory is a
 // failure; trouble and a stale known failure is an error; a skip and a known
-// failure is skipped. What leaves the run without a judgement and is no case
+// failure is skipped. What --require names and the target does not offer is a
+// failure in a testsuite of its own. What leaves the run without a judgement and is no case
 // (an interruption, no case that could be judged) is an error in a testsuite
 // of its own, so that no CI system takes such a run for a green one.
 func JUnit(w io.Writer, run result.Run) error {
@@ -51,6 +52,9 @@ func JUnit(w io.Writer, run result.Run) error {
 	}
 	if n := result.Counts(run.Cases); run.Interrupted != "" || run.ExitStatus() == result.ExitEnvironment && n[result.Error] == 0 {
 		add(runTrouble(run))
+	}
+	if unmet := run.Unmet(); len(unmet) > 0 {
+		add(unmetRequired(run, unmet))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -94,6 +98,7 @@ func newSuite(run result.Run, name string) testsuite {
 		{Name: "parallel", Value: strconv.Itoa(run.Parallel)},
 		{Name: "deselected", Value: strconv.Itoa(run.Deselected)},
 		{Name: "strict", Value: strconv.FormatBool(run.Strict)},
+		{Name: "judgement", Value: Judgement(run)},
 	} {
 		s.AddProperty(p.Name, cleanLine(p.Value))
 	}
@@ -158,5 +163,21 @@ func runTrouble(run result.Run) testsuite {
 			Error: &junit.Result{Message: message, Type: string(result.Error)},
 		},
 	})
+	return s
+}
+
+// unmetRequired is a testsuite that fails for each thing that --require names
+// and the target does not offer.
+func unmetRequired(run result.Run, unmet []string) testsuite {
+	s := newSuite(run, "require")
+	for _, what := range unmet {
+		s.add(testcase{
+			Properties: []junit.Property{{Name: "verdict", Value: string(result.Fail)}},
+			Testcase: junit.Testcase{
+				Name: cleanLine(what), Classname: "require", Time: seconds(0),
+				Failure: &junit.Result{Message: unmetLine([]string{cleanLine(what)}), Type: string(result.Fail)},
+			},
+		})
+	}
 	return s
 }

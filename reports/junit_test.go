@@ -114,6 +114,17 @@ func TestJUnitOfARunWithoutJudgementHasAnError(t *testing.T) {
 	}
 }
 
+// What was required in vain must not look green either.
+func TestJUnitOfAnUnmetRequirementHasAFailure(t *testing.T) {
+	var doc junit.Testsuites
+	if err := xml.Unmarshal([]byte(text(t, JUnit, require(offering(only(result.Pass), ""), "layout", "surface", "tls"))), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Failures != 2 {
+		t.Errorf("%d failures, want 2", doc.Failures)
+	}
+}
+
 func TestJUnitStrictAdvisoryIsAFailure(t *testing.T) {
 	run := only(result.Advisory)
 	run.Strict = true
@@ -139,7 +150,8 @@ func TestJUnitFollowsTheSchema(t *testing.T) {
 	}
 	interrupted := sample()
 	interrupted.Interrupted = hostile
-	for name, run := range map[string]result.Run{"sample": sample(), "interrupted": interrupted, "no case": only(), "pass": only(result.Pass)} {
+	for name, run := range map[string]result.Run{"sample": sample(), "interrupted": interrupted, "no case": only(), "pass": only(result.Pass),
+		"unmet": require(sample(), "layout")} {
 		if out, ok := valid(text(t, JUnit, run)); !ok {
 			t.Errorf("%s: %s", name, out)
 		}

@@ -16,31 +16,67 @@ import (
 // Words of the final line.
 const (
 	conforms    = "CONFORMS"
+	partial     = "PARTIAL"
 	nonconform  = "DOES NOT CONFORM"
 	notJudged   = "NOT JUDGED"
 	endedEarly  = "the run ended early: "
 	staleKnowns = "the known-failures list is out of date: "
 )
 
-// Judgement says in one line what the run proved, e.g. "CONFORMS" or
-// "NOT JUDGED: every case was skipped". It agrees with Run.ExitStatus.
+// Judgement says in one line what the run proved, e.g. "CONFORMS",
+// "PARTIAL: CONFORMS, but not judged: layout (80 cases)" or "NOT JUDGED: every
+// case was skipped". It agrees with Run.ExitStatus.
 func Judgement(run result.Run) string {
 	n := result.Counts(run.Cases)
 	switch run.ExitStatus() {
 	case result.ExitConforms:
+		text := conforms
 		if k := n[result.KnownFailure]; k > 0 {
-			return fmt.Sprintf("%s EXCEPT FOR %s", conforms, strings.ToUpper(plural(k, "known failure")))
+			text = fmt.Sprintf("%s EXCEPT FOR %s", conforms, strings.ToUpper(plural(k, "known failure")))
 		}
-		return conforms
+		if gaps := notJudgedParts(run); gaps != "" {
+			return partial + ": " + text + ", but not judged: " + gaps
+		}
+		return text
 	case result.ExitNonconform:
+		var and []string
+		if unmet := run.Unmet(); len(unmet) > 0 {
+			and = append(and, unmetLine(unmet))
+		}
 		if run.Interrupted != "" {
-			return nonconform + " (and " + endedEarly + cleanLine(run.Interrupted) + ")"
+			and = append(and, "and "+endedEarly+cleanLine(run.Interrupted))
+		} else if gaps := notJudgedParts(run); gaps != "" {
+			and = append(and, partial+", not judged: "+gaps)
+		}
+		if len(and) > 0 {
+			return nonconform + " (" + strings.Join(and, "; ") + ")"
 		}
 		return nonconform
 	case result.ExitUsage:
 		return fmt.Sprintf("%s: %s%s listed there passed", notJudged, staleKnowns, plural(n[result.UnexpectedPass], "case"))
 	}
 	return notJudged + ": " + whyNotJudged(run, n)
+}
+
+// notJudgedParts is e.g. "layout (80 cases), 2 cases for other reasons", ""
+// for a run that judged all that was chosen.
+func notJudgedParts(run result.Run) string {
+	var parts []string
+	for _, g := range run.NotJudged() {
+		switch {
+		case g.What != "":
+			parts = append(parts, fmt.Sprintf("%s (%s)", cleanLine(g.What), plural(g.Cases, "case")))
+		case len(parts) > 0:
+			parts = append(parts, plural(g.Cases, "case")+" for other reasons")
+		default:
+			parts = append(parts, plural(g.Cases, "case"))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func unmetLine(unmet []string) string {
+	return "required, but not offered by the target: " + strings.Join(unmet, ", ")
 }
 
 func whyNotJudged(run result.Run, n map[result.Verdict]int) string {
@@ -51,6 +87,8 @@ func whyNotJudged(run result.Run, n map[result.Verdict]int) string {
 		return plural(n[result.Error], "case") + " ended in trouble with the target, Redis or the harness"
 	case len(run.Cases) == 0:
 		return "no case ran"
+	case n[result.Skipped] < len(run.Cases):
+		return "required, but no case could judge it: " + strings.Join(run.Untried(), ", ")
 	}
 	return "every case was skipped"
 }

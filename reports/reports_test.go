@@ -84,7 +84,17 @@ func TestJudgementAgreesWithExitStatus(t *testing.T) {
 		exit int
 		want string
 	}{
-		{"pass", only(result.Pass, result.Skipped), 0, "CONFORMS"},
+		{"pass", only(result.Pass), 0, "CONFORMS"},
+		{"one skipped", only(result.Pass, result.Skipped), 0, "PARTIAL: CONFORMS, but not judged: 1 case"},
+		{"a layout not offered", offering(only(result.Pass, result.Skipped, result.Skipped, result.Skipped), "layout"), 0,
+			"PARTIAL: CONFORMS, but not judged: layout (2 cases), 1 case for other reasons"},
+		{"a layout required", require(offering(only(result.Pass, result.Skipped, result.Skipped), "layout"), "cancellation", "layout", "location"), 1,
+			"DOES NOT CONFORM (required, but not offered by the target: cancellation, layout; PARTIAL, not judged: layout (1 case), 1 case for other reasons)"},
+		{"required, offered, but not to be had here", require(offering(only(result.Pass, result.Skipped, result.Skipped), "clock"), "clock", "tls"), 3,
+			"NOT JUDGED: required, but no case could judge it: clock"},
+		{"required, but none of the chosen cases is about it", require(offering(only(result.Pass), "clock"), "tls"), 0, "CONFORMS"},
+		{"fail and skip", only(result.Fail, result.Skipped), 1, "DOES NOT CONFORM (PARTIAL, not judged: 1 case)"},
+		{"not chosen", unchosen(only(result.Pass, result.Skipped)), 0, "CONFORMS"},
 		{"advisory", only(result.Pass, result.Advisory), 0, "CONFORMS"},
 		{"known", only(result.Pass, result.KnownFailure, result.KnownFailure), 0, "CONFORMS EXCEPT FOR 2 KNOWN FAILURES"},
 		{"fail", only(result.Pass, result.Fail, result.Error), 1, "DOES NOT CONFORM"},
@@ -109,6 +119,47 @@ func TestJudgementAgreesWithExitStatus(t *testing.T) {
 				t.Errorf("last line %q, want it to start with %q", last, c.want)
 			}
 		})
+	}
+}
+
+// offering gives the run a target with a Location Store, the capabilities clock
+// and tls, and no layout; its cases but the first two need the given thing.
+func offering(run result.Run, needs string) result.Run {
+	run.Target = result.Target{Stores: []string{"location"}, Layout: "none", Capabilities: []string{"clock", "tls"}}
+	for i := range run.Cases {
+		if i >= 2 || needs == "clock" && i > 0 {
+			run.Cases[i].Needs = []string{"location", needs}
+		}
+	}
+	return run
+}
+
+func require(run result.Run, what ...string) result.Run {
+	run.Required = what
+	return run
+}
+
+// unchosen makes the skipped cases those of --large.
+func unchosen(run result.Run) result.Run {
+	for i := range run.Cases {
+		run.Cases[i].Unchosen = run.Cases[i].Verdict == result.Skipped
+	}
+	return run
+}
+
+// Every report says what a run did not judge, and what it required in vain.
+func TestEveryReportSaysWhatWasNotJudged(t *testing.T) {
+	partial := offering(only(result.Pass, result.Skipped, result.Skipped), "layout")
+	unmet := require(partial, "layout")
+	for name, write := range map[string]func(io.Writer, result.Run) error{
+		"console": console(Style{}), "junit": JUnit, "json": JSON, "html": HTML, "markdown": Markdown,
+	} {
+		if got := text(t, write, partial); !strings.Contains(got, "PARTIAL: CONFORMS, but not judged: layout (1 case)") {
+			t.Errorf("%s does not say it:\n%s", name, got)
+		}
+		if got := text(t, write, unmet); !strings.Contains(got, "required, but not offered by the target: layout") {
+			t.Errorf("%s does not say it:\n%s", name, got)
+		}
 	}
 }
 
@@ -167,7 +218,7 @@ func TestConsoleShowsTheEvidenceOfAFailure(t *testing.T) {
 		"2 cases: the target has no capability counter",
 		"ADVISORY  spi/scan/page-bytes",
 		"the target exited with status 3",
-		"DOES NOT CONFORM  10 cases: 2 pass, 1 fail, 1 advisory, 2 skipped, 1 known failure, 1 unexpected pass, 1 flaky, 1 error",
+		"DOES NOT CONFORM (PARTIAL, not judged: 2 cases)  10 cases: 2 pass, 1 fail, 1 advisory, 2 skipped, 1 known failure, 1 unexpected pass, 1 flaky, 1 error",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the console report lacks %q", want)

@@ -28,7 +28,8 @@ type job struct {
 	command      []string // of the target; nil: the reference in this process
 	environments []redisenv.Options
 	config       harness.Config
-	deselected   int // cases that --run and --skip left out
+	deselected   int      // cases that --run and --skip left out
+	require      []string // what the target must offer
 	files        []reportFile
 	verbose      bool
 	modelOps     int    // of each case of model/sequences; 0: the default
@@ -45,7 +46,7 @@ func (j *job) do(ctx context.Context, stdout, stderr io.Writer) error {
 		stdout = color.Output
 	}
 	run, err := j.runAll(ctx, stdout, stderr, style)
-	run.Tool, run.Target.Command, run.Deselected = version(), j.label, j.deselected
+	run.Tool, run.Target.Command, run.Deselected, run.Required = version(), j.label, j.deselected, j.require
 	if err != nil {
 		run.Interrupted = err.Error()
 	}

@@ -25,7 +25,7 @@ const inProcess = "reference"
 type runFlags struct {
 	target                      string
 	redis, image, topology      string
-	run, skip                   []string
+	run, skip, require          []string
 	parallel                    int
 	timeout                     time.Duration
 	seed                        int64
@@ -48,7 +48,12 @@ given with --target (split into words as a shell does, but run without one) or
 after --. An adapter has 30 s to start and say hello.
 
 --run and --skip take patterns for case IDs: * stands for any characters, also
-for slashes, ? for one, and a suite's name for all its cases.`,
+for slashes, ? for one, and a suite's name for all its cases.
+
+A run that skipped cases because the target does not offer what they need, or
+because they could not run here, says PARTIAL and what was not judged. That
+alone is no failure, as a target may offer less than the whole; --require makes
+it one.`,
 		Example: `  zlink-conformance run
   zlink-conformance run --target 'node adapter.js' --junit out.xml
   zlink-conformance run --run spi/scan --skip '*/page-bytes*' -- ./my-adapter --fast`,
@@ -71,6 +76,7 @@ for slashes, ? for one, and a suite's name for all its cases.`,
 	flags.StringVar(&f.topology, "topology", redisenv.TopologyStandalone, "standalone or cluster")
 	flags.StringArrayVar(&f.run, "run", nil, "run only cases that match the pattern (repeatable)")
 	flags.StringArrayVar(&f.skip, "skip", nil, "leave out cases that match the pattern (repeatable)")
+	flags.StringSliceVar(&f.require, "require", nil, "fail a target that does not offer one of these: "+strings.Join(harness.Offerable(), ", "))
 	flags.IntVar(&f.parallel, "parallel", 12, "cases at once")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time for a case")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
@@ -103,6 +109,11 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 			}
 		}
 	}
+	for _, what := range f.require {
+		if !slices.Contains(harness.Offerable(), what) {
+			return nil, usage("--require %q: use any of %s", what, strings.Join(harness.Offerable(), ", "))
+		}
+	}
 	if f.parallel < 1 {
 		return nil, usage("--parallel %d: use a number from 1", f.parallel)
 	}
@@ -133,7 +144,7 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	}
 	j := &job{
 		label: f.target, command: command, environments: environments, files: files, deselected: len(all) - len(chosen), verbose: f.verbose,
-		modelOps: f.modelOps, replay: f.replay,
+		require: slices.Compact(slices.Sorted(slices.Values(f.require))), modelOps: f.modelOps, replay: f.replay,
 		config: harness.Config{
 			Cases:    slices.DeleteFunc(all, func(c harness.Case) bool { return !slices.Contains(chosen, c.ID) }),
 			Parallel: f.parallel, Timeout: f.timeout, Seed: f.seed, Strict: f.strict, FailFast: f.failFast, Large: f.large,

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		"zlink-conformance":    main,
 		"interrupting-adapter": interruptingAdapter,
 		"stubborn-adapter":     stubbornAdapter,
+		"unsupporting-adapter": unsupportingAdapter,
+		"lesser-adapter":       lesserAdapter,
 		"sleeper":              func() { stubborn(); time.Sleep(time.Minute) },
 	})
 }
@@ -68,6 +70,63 @@ func stubbornAdapter() {
 	time.Sleep(time.Minute)
 }
 
+// unsupportingAdapter announces everything and answers "unsupported" to every
+// operation of its stores.
+func unsupportingAdapter() {
+	provider := targets.Reference()
+	provider.OpenLocation = func(context.Context, targets.StoreConfig) (spi.LocationStore, error) { return unsupporting{}, nil }
+	provider.OpenRelocation = func(context.Context, targets.StoreConfig) (spi.RelocationStore, error) {
+		return unsupportingBlobs{}, nil
+	}
+	serve(provider)
+}
+
+var errUnsupported = targets.Unsupported("not today")
+
+type unsupporting struct{}
+
+func (unsupporting) Read(context.Context, spi.Key) (spi.ReadResult, error) {
+	return nil, errUnsupported
+}
+func (unsupporting) Write(context.Context, spi.WriteRequest) (spi.WriteResult, error) {
+	return nil, errUnsupported
+}
+func (unsupporting) Scan(context.Context, spi.ScanRequest) (spi.ScanResult, error) {
+	return nil, errUnsupported
+}
+func (unsupporting) Close() error { return nil }
+
+type unsupportingBlobs struct{ spi.RelocationStore }
+
+func (unsupportingBlobs) Put(context.Context, spi.Reference, []byte, spi.Retention) (spi.BlobPutResult, error) {
+	return nil, errUnsupported
+}
+func (unsupportingBlobs) Read(context.Context, spi.Reference) (spi.BlobReadResult, error) {
+	return nil, errUnsupported
+}
+func (unsupportingBlobs) Renew(context.Context, spi.Reference, spi.Retention) (spi.BlobRenewResult, error) {
+	return nil, errUnsupported
+}
+func (unsupportingBlobs) Delete(context.Context, spi.Reference) error { return errUnsupported }
+func (unsupportingBlobs) Close() error                                { return nil }
+
+// lesserAdapter is the reference with its Location Store alone, and without the
+// layout and cancellation.
+func lesserAdapter() {
+	provider := targets.Reference()
+	provider.Info.Stores = []string{targets.StoreLocation}
+	provider.Info.Layout = targets.LayoutNone
+	provider.Info.Capabilities = []string{targets.CapValueCondition, targets.CapSharedConnection, targets.CapSurface}
+	serve(provider)
+}
+
+func serve(provider adapter.Provider) {
+	if err := adapter.Serve(context.Background(), provider, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // stubborn ignores the signals that ask a process to end.
 func stubborn() { signal.Ignore(os.Interrupt, syscall.SIGTERM) }
 
@@ -88,10 +147,7 @@ func serveUntilEnded(press func() error) {
 			return nil, ctx.Err()
 		},
 	}
-	if err := adapter.Serve(context.Background(), provider, os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	serve(provider)
 }
 
 func TestScripts(t *testing.T) {

@@ -2,8 +2,12 @@
 package harness
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
 // Case is one check of the contract. Most cases of suites/spicases are rows of
@@ -43,6 +47,27 @@ const (
 	NeedRelocation Need = "store.relocation"
 	NeedLayout     Need = "layout.official"
 )
+
+// name is the need as reports and --require write it.
+func (n Need) name() string {
+	if n == NeedLayout {
+		return result.LayoutNeed
+	}
+	return strings.TrimPrefix(string(n), "store.")
+}
+
+func (c Case) needs() []string {
+	var names []string
+	for _, n := range c.Needs {
+		names = append(names, n.name())
+	}
+	return names
+}
+
+// Offerable is everything that a target may offer and a case may need.
+func Offerable() []string {
+	return slices.Concat([]string{targets.StoreLocation, targets.StoreRelocation, result.LayoutNeed}, targets.Capabilities())
+}
 
 // Suite is the part of the ID that reports group by: all but the last segment.
 func (c Case) Suite() string {

@@ -171,7 +171,7 @@ func (r *runner) options() *redis.Options {
 }
 
 func describeTarget(i targets.Info) result.Target {
-	return result.Target{Provider: i.Provider, Language: i.Language, Version: i.Version, Layout: i.Layout, Capabilities: i.Capabilities}
+	return result.Target{Provider: i.Provider, Language: i.Language, Version: i.Version, Stores: i.Stores, Layout: i.Layout, Capabilities: i.Capabilities}
 }
 
 func environment(s *redisenv.Server) result.Environment {
@@ -180,7 +180,7 @@ func environment(s *redisenv.Server) result.Environment {
 
 func (r *runner) blank(c Case) result.Case {
 	return result.Case{
-		ID: c.ID, Suite: c.Suite(), Title: c.Title, Requirements: c.Requirements,
+		ID: c.ID, Suite: c.Suite(), Title: c.Title, Requirements: c.Requirements, Needs: c.needs(),
 		Environment: r.config.Env.Main().Name(),
 	}
 }
@@ -189,6 +189,10 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	out := r.blank(c)
 	if reason := r.missing(c); reason != "" {
 		out.Verdict, out.Reason = result.Skipped, reason
+		return out
+	}
+	if c.Large && !r.config.Large {
+		out.Verdict, out.Reason, out.Unchosen = result.Skipped, "moves hundreds of MiB: runs with --large", true
 		return out
 	}
 	started := time.Now()
@@ -337,9 +341,6 @@ func (r *runner) missing(c Case) string {
 		case !strings.Contains(string(need), "store.") && need != NeedLayout && !info.Has(string(need)):
 			return "the target does not announce the capability " + string(need)
 		}
-	}
-	if c.Large && !r.config.Large {
-		return "moves hundreds of MiB: runs with --large"
 	}
 	return ""
 }

@@ -87,10 +87,13 @@ func TestVerdicts(t *testing.T) {
 		{name: "a need", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedRelocation} }, verdict: result.Skipped, reason: "no Relocation Store"},
 		{name: "a layout", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedLayout} }, verdict: result.Skipped, reason: "official Redis layout"},
 		{name: "a capability", change: func(c *Case, _ *Config) { c.Needs = []Need{targets.CapCancellation} }, verdict: result.Skipped, reason: "capability cancellation"},
+		{name: "text that the target can't express", read: func(context.Context) (spi.ReadResult, error) {
+			return nil, &targets.InexpressibleError{}
+		}, run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Skipped},
 		{name: "large", change: func(c *Case, _ *Config) { c.Large = true }, verdict: result.Skipped, reason: "--large"},
 		{name: "unsupported", read: func(context.Context) (spi.ReadResult, error) {
 			return nil, &spi.Error{Kind: spi.KindUnsupported, Message: "no"}
-		}, run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Skipped, reason: "does not support"},
+		}, run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Fail, finding: "L4.put"},
 		{name: "an adapter fault", read: func(context.Context) (spi.ReadResult, error) {
 			return nil, &spi.Error{Kind: spi.KindInternal, Message: "oops"}
 		}, run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Error, reason: "oops"},

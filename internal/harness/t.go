@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -363,9 +364,13 @@ func (t *T) trouble(err error) {
 		}
 		t.Troublef("%s", te.What)
 	}
+	if _, ok := errors.AsType[*targets.InexpressibleError](err); ok {
+		t.Skipf("%v", err)
+	}
 	switch spi.KindOf(err) {
 	case spi.KindUnsupported:
-		t.Skipf("the target says that it does not support this: %v", err)
+		// What its hello does not announce, no case asks of it.
+		t.Fatalf(t.main(), "the target says that it does not support this, although its hello announced it: %v", err)
 	case spi.KindInternal:
 		t.Troublef("the target's adapter failed: %v", err)
 	case "":

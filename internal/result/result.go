@@ -35,6 +35,7 @@ type Run struct {
 	Duration     time.Duration `json:"durationNanos"`
 	Interrupted  string        `json:"interrupted,omitempty"` // why the run ended early, empty if it did not
 	Deselected   int           `json:"deselected"`            // cases that --run and --skip left out, in one environment
+	Required     []string      `json:"required,omitempty"`    // what --require names, as Target.Offers knows it
 	Cases        []Case        `json:"cases"`                 // in the order of the suites
 }
 
@@ -44,6 +45,7 @@ type Target struct {
 	Provider     string   `json:"provider"`
 	Language     string   `json:"language"`
 	Version      string   `json:"version"`
+	Stores       []string `json:"stores"`
 	Layout       string   `json:"layout"`
 	Capabilities []string `json:"capabilities"`
 }
@@ -60,9 +62,11 @@ type Case struct {
 	Suite        string        `json:"suite"` // e.g. spi/batch
 	Title        string        `json:"title"`
 	Requirements []string      `json:"requirements"`
+	Needs        []string      `json:"needs,omitempty"` // what the target must offer for it
 	Environment  string        `json:"environment"`
 	Verdict      Verdict       `json:"verdict"`
-	Reason       string        `json:"reason,omitempty"` // of a skip, an error or a known failure
+	Reason       string        `json:"reason,omitempty"`   // of a skip, an error or a known failure
+	Unchosen     bool          `json:"unchosen,omitempty"` // skipped because it runs with --large alone
 	Duration     time.Duration `json:"durationNanos"`
 	Findings     []Finding     `json:"findings,omitempty"`
 	Evidence     Evidence      `json:"evidence"`
@@ -110,7 +114,7 @@ const (
 func (r Run) ExitStatus() int {
 	n := Counts(r.Cases)
 	switch {
-	case n[Fail] > 0 || n[Flaky] > 0 || r.Strict && n[Advisory] > 0:
+	case n[Fail] > 0 || n[Flaky] > 0 || r.Strict && n[Advisory] > 0 || len(r.Unmet()) > 0:
 		return ExitNonconform
 	case n[Error] > 0 || r.Interrupted != "":
 		return ExitEnvironment
@@ -118,6 +122,8 @@ func (r Run) ExitStatus() int {
 		return ExitUsage
 	case n[Pass]+n[Advisory]+n[KnownFailure] == 0:
 		return ExitEnvironment // everything was skipped: nothing was judged
+	case len(r.Untried()) > 0:
+		return ExitEnvironment
 	}
 	return ExitConforms
 }

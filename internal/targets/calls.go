@@ -83,10 +83,10 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 	r.ID = id
 	line, err := json.Marshal(r)
 	if err != nil {
-		return nil, Unsupported("the adapter protocol cannot carry the request: %v", err)
+		return nil, inexpressible("the adapter protocol cannot carry the request: %v", err)
 	}
 	if len(line) > protocol.MaxLineBytes {
-		return nil, Unsupported("the adapter protocol cannot carry a request of %d bytes", len(line))
+		return nil, inexpressible("the adapter protocol cannot carry a request of %d bytes", len(line))
 	}
 	if until.Err() != nil {
 		return nil, abandonedError(ctx, r.Op, started)
@@ -106,7 +106,7 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 	for {
 		select {
 		case reply := <-answered:
-			return c.open(r.Op, reply)
+			return c.open(r, reply)
 		case <-token:
 			cancel()
 			if givenUp(ctx) {
@@ -119,7 +119,7 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 		case <-c.ended:
 			select {
 			case reply := <-answered:
-				return c.open(r.Op, reply)
+				return c.open(r, reply)
 			default:
 				return nil, c.died(r.Op)
 			}
@@ -147,8 +147,8 @@ func (c *child) abandoned(ctx context.Context, operation string, started time.Ti
 }
 
 // open returns the result or error that a reply holds.
-func (c *child) open(operation string, r reply) (*protocol.Result, error) {
-	a := r.answer
+func (c *child) open(request *protocol.Request, r reply) (*protocol.Result, error) {
+	operation, a := request.Op, r.answer
 	switch {
 	case r.breach != nil:
 		return nil, wrongShape(operation, r.breach)
@@ -156,6 +156,9 @@ func (c *child) open(operation string, r reply) (*protocol.Result, error) {
 		return nil, wrongShape(operation, errors.New(`it must have either the field "result" or "error"`))
 	case a.Result != nil:
 		return a.Result, nil
+	}
+	if unusual := request.Unusual(); a.Error.Kind == string(spi.KindUnsupported) && unusual != "" {
+		return nil, inexpressible("the target can't express %s: %s", unusual, a.Error.Message)
 	}
 	switch kind := spi.ErrorKind(a.Error.Kind); kind {
 	case spi.KindArgument, spi.KindTimeout, spi.KindCancelled, spi.KindStoreFailure, spi.KindUnsupported, spi.KindInternal:

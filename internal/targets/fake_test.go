@@ -55,6 +55,8 @@ func (f *fakeLocation) Read(ctx context.Context, key spi.Key) (spi.ReadResult, e
 		select {}
 	case ctx.Err() != nil:
 		return nil, &spi.Error{Kind: spi.KindCancelled, Type: "FakeCancelled", Message: "before the start"}
+	case strings.HasPrefix(string(key), "unsupported"):
+		return nil, targets.Unsupported("no")
 	case !utf8.ValidString(string(key)):
 		return nil, spi.Argument("the key %q is not UTF-8", string(key))
 	case key == "wait":

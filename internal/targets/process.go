@@ -274,7 +274,7 @@ func (p *process) open(ctx context.Context, store string, config StoreConfig) (*
 	if config.Share != nil {
 		shared, ok := config.Share.(interface{ remote() *remoteStore })
 		if !ok || shared.remote().child != c {
-			return nil, Unsupported("the store to share a connection with was not opened by this process")
+			return nil, Troublef("the store to share a connection with was opened by a process that has ended")
 		}
 		r.Share = shared.remote().handle
 	}

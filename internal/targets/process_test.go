@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -158,6 +159,32 @@ func TestWrongAnswers(t *testing.T) {
 }
 
 // Silence is broken off by the harness alone, and a late answer is no fault.
+// "unsupported" is the target's own word, unless it may have no way to say what
+// it was asked.
+func TestUnsupported(t *testing.T) {
+	loc, err := start(t, "serve", targets.Options{}).OpenLocation(t.Context(), fakeConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, plain := loc.Read(t.Context(), "unsupported")
+	_, text := loc.Read(t.Context(), "unsupported\xff")
+	_, _, hold := loc.ReadHeld(t.Context(), "unsupported")
+	if spi.KindOf(plain) != spi.KindUnsupported {
+		t.Errorf("an ordinary key: %v, want an error of kind unsupported", plain)
+	}
+	for want, err := range map[string]error{"no valid Unicode": text, "buffer": hold} {
+		if _, ok := errors.AsType[*targets.InexpressibleError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an InexpressibleError that says %q", err, want)
+		}
+	}
+	for _, ms := range []float64{1, -1, 1e18, 0.5, 1e19} {
+		r := protocol.Request{RetentionMs: &ms}
+		if got, want := r.Unusual() == "", ms != 0.5 && ms != 1e19; got != want {
+			t.Errorf("a retention of %g ms is usual: %t, want %t", ms, got, want)
+		}
+	}
+}
+
 func TestSilence(t *testing.T) {
 	tt := start(t, "raw", targets.Options{})
 	loc := openRaw(t, tt)

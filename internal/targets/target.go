@@ -27,6 +27,11 @@ const (
 	CapClock            = "clock"             // its runtime obeys a faked host clock
 )
 
+// Capabilities are the names of all capabilities.
+func Capabilities() []string {
+	return []string{CapCancellation, CapValueCondition, CapSharedConnection, CapSurface, CapUnixSocket, CapTLS, CapClock}
+}
+
 // Layouts that a target may announce.
 const (
 	LayoutOfficial = "official" // the official Redis layout (L9, R8)
@@ -141,4 +146,15 @@ func Troublef(format string, args ...any) *TroubleError {
 // Unsupported returns the error of an operation that a target does not offer.
 func Unsupported(format string, args ...any) *spi.Error {
 	return &spi.Error{Kind: spi.KindUnsupported, Message: fmt.Sprintf(format, args...)}
+}
+
+// InexpressibleError says that a request could not be put to the provider: the
+// adapter protocol does not carry it, or the provider's language has no way to
+// say it. That is nobody's fault.
+type InexpressibleError struct{ what string }
+
+func (e *InexpressibleError) Error() string { return e.what }
+
+func inexpressible(format string, args ...any) *InexpressibleError {
+	return &InexpressibleError{fmt.Sprintf(format, args...)}
 }

@@ -3,7 +3,11 @@
 // stdout. docs/adapter-protocol.md defines it for authors in any language.
 package protocol
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"unicode/utf8"
+)
 
 // Version is the protocol version that this package speaks.
 const Version = 1
@@ -93,6 +97,30 @@ type Request struct {
 	Payload     *Bytes   `json:"payload,omitempty"`
 	RetentionMs *float64 `json:"retentionMs,omitempty"`
 }
+
+// Unusual names what the request holds that a language, a type or an adapter may
+// have no way to express, "" if nothing: its answer may then be "unsupported".
+func (r *Request) Unusual() string {
+	texts, retentions := []*Text{r.Key, r.Prefix, r.Cursor, r.Reference}, []*float64{r.RetentionMs}
+	for _, c := range r.Conditions {
+		texts = append(texts, c.Key, c.Version)
+	}
+	for _, m := range r.Mutations {
+		texts, retentions = append(texts, m.Key), append(retentions, m.RetentionMs)
+	}
+	switch {
+	case !utf8.ValidString(r.KeyPrefix), slices.ContainsFunc(texts, func(t *Text) bool { return t != nil && !utf8.ValidString(string(*t)) }):
+		return "text that is no valid Unicode"
+	case slices.ContainsFunc(retentions, func(ms *float64) bool { return ms != nil && !isInt64(*ms) }):
+		return "a retention that is no 64-bit integer"
+	case r.Hold || r.Op == OpRecheck:
+		return "holding on to a result's buffer"
+	}
+	return ""
+}
+
+// isInt64 reports whether a 64-bit integer holds the number.
+func isInt64(f float64) bool { return f == math.Trunc(f) && math.Abs(f) < 1<<63 }
 
 // Redis says where a store's Redis is and how to log in.
 type Redis struct {
