@@ -69,5 +69,6 @@ func All() []Mutant {
 		agingMutants(),
 		momentMutants(),
 		cleanUpMutants(),
+		numberMutants(),
 	)
 }

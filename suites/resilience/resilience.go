@@ -26,6 +26,7 @@ func Cases() []harness.Case {
 		clockCases(),
 		momentCases(),
 		blobMomentCases(),
+		fractionCases(),
 		topologyCases(),
 		openScanCases(),
 	)

@@ -25,8 +25,6 @@ func boundCases() []harness.Case {
 		locationCase("bounds/duplicates-near-equal", "Keys that are nearly equal are no duplicates", "L4.duplicates L3.key-identity", nearDuplicates),
 		locationCase("bounds/retention-not-positive", "A retention of zero or less is an argument error", "L4.retention", retentionNotPositive),
 		locationCase("bounds/retention-fraction", "A fraction of a millisecond is a retention, and never becomes none", "L4.retention", retentionFraction),
-		locationCase("bounds/retention-long", "A retention of weeks or thousands of years is kept exactly or refused", "L4.retention", retentionLong(fiftyDays, 1e14)),
-		locationCase("bounds/retention-huge", "A retention beyond 2^53 ms is kept exactly or refused", "L4.retention", retentionLong(1<<53, nearly2To63)),
 		locationCase("bounds/burst", "256 Puts of one key in quick succession all apply", "L4.burst L3.version-fresh", burst),
 		locationCase("bounds/burst-concurrent", "256 Puts of one key by several instances at once all apply", "L4.burst L3.version-fresh", burstConcurrent),
 		locationCase("bounds/burst-under-snapshot", "256 Puts of one key all apply while a scan is open", "L4.burst", burstUnderSnapshot),
@@ -221,7 +219,7 @@ func nearDuplicates(t *harness.T) {
 func retentionNotPositive(t *harness.T) {
 	l := t.Location()
 	want := seed(l, put("k", "old"))
-	for _, ms := range []float64{0, -1, -1e12} {
+	for _, ms := range notPositive {
 		what := fmt.Sprintf("a retention of %v ms", ms)
 		refused(t, "L4.retention", what, l, write(nil, putFor("k", "new", ms)))
 		refused(t, "L4.retention", what+" in the last of several Puts", l, write(nil, put("beside", "new"), putFor("k", "new", ms)))
@@ -248,53 +246,6 @@ func retentionFraction(t *harness.T) {
 			l.MustMiss("k")
 		}
 	}
-}
-
-// Retentions that pass a 32-bit number of milliseconds, and that leave no room
-// for the present time in 64 bits. 1e14 passes what a Lua number prints whole,
-// and 2^53 what a double holds exactly.
-const (
-	fiftyDays   = 50 * 86_400_000
-	nearly2To63 = 9_223_372_036_854_774_784
-)
-
-// A very long retention is kept exactly, or it is an argument error and
-// nothing is written; it is never clipped and never overflows.
-func retentionLong(retentions ...float64) func(*harness.T) {
-	return func(t *harness.T) {
-		for _, ms := range retentions {
-			keptOrRefused(t, ms)
-		}
-	}
-}
-
-func keptOrRefused(t *harness.T, ms float64) {
-	l := t.Location()
-	// Neighbours, since a lost last digit does not show where it is a zero.
-	keys := []spi.Key{"a", "b", "c"}
-	request := write(nil)
-	for i, k := range keys {
-		request.Mutations = append(request.Mutations, putFor(k, "value", ms+float64(i)))
-	}
-	result, err := l.Write(t.Context(), request)
-	if err != nil {
-		t.ErrorKind("L4.retention", fmt.Sprintf("a retention of %.0f ms", ms), err, spi.KindArgument)
-		same(t, "L4.retention", "after the refused Puts", records{}, look(l, keys...))
-		return
-	}
-	a, ok := result.(spi.Applied)
-	if !ok {
-		t.Fatalf("L4.retention", "Puts without conditions answered %s", harness.Describe(result))
-	}
-	found := look(l, keys...)
-	for i, k := range keys {
-		// As doubles, so that the sum can't overflow here; they are exact up to 2^53.
-		want := float64(a.StoreNow) + ms + float64(i)
-		t.Checkf(math.Abs(float64(found[k].ExpiresAt)-want) <= math.Floor(ms/(1<<53)), "L4.retention",
-			"expiresAt is %d, expected StoreNow %d + %.0f", found[k].ExpiresAt, a.StoreNow, ms+float64(i))
-	}
-	same(t, "L4.retention", "in a scan", found, scanned(t, l, "", 10))
-	l.MustDelete(keys...)
 }
 
 // A write whose conditions hold is applied: a backlog inside the provider is

@@ -10,33 +10,13 @@ import (
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
-// longBlobRetentions reach from where Lua's tostring turns to 1e+14 over the
-// last exact double to the end of 64 bits. All are exact as float64, and with
-// the time of today added they still fit 64 bits.
-var longBlobRetentions = []struct {
-	name string
-	ms   float64
-}{
-	{"1e14", 1e14}, {"2-to-53-less-1", 1<<53 - 1}, {"1e18", 1e18}, {"9.2e18", 9.2e18},
-}
-
 func blobRetentionCases() []harness.Case {
-	cases := []harness.Case{
+	return []harness.Case{
 		relocationCase("blob-retention/below-one", "Put and Renew with a retention below a millisecond succeed, and the payload is gone soon after.",
 			"R4.retention", blobFractionBelowOne),
 		relocationCase("blob-retention/fraction", "A retention with a fraction is kept to the whole millisecond below or above.",
 			"R4.retention R3.expiry-clock", blobFractionKept),
 	}
-	for _, long := range longBlobRetentions {
-		cases = append(cases,
-			relocationCase("blob-retention/put-"+long.name,
-				"A Put with a retention of "+long.name+" ms keeps it, or is an argument error with nothing stored.",
-				"R4.retention", func(t *harness.T) { putLong(t, long.ms) }),
-			relocationCase("blob-retention/renew-"+long.name,
-				"A Renew with a retention of "+long.name+" ms keeps it, or is an argument error with nothing changed.",
-				"R4.retention R4.renew", func(t *harness.T) { renewLong(t, long.ms) }))
-	}
-	return cases
 }
 
 func blobFractionBelowOne(t *harness.T) {
@@ -77,42 +57,6 @@ func blobFractionKept(t *harness.T) {
 	near("Put", 1.5, s.StoreNow, s.ExpiresAt)
 	awaitExpiry(t, s.StoreNow+2+blobSlack)
 	r.MustMiss("one")
-}
-
-func putLong(t *harness.T, ms float64) {
-	r := t.Relocation()
-	what := fmt.Sprintf("a Put with a retention of %.0f ms", ms)
-	res, err := r.Put(t.Context(), "r", []byte("p"), spi.Retention(ms))
-	if err != nil {
-		t.ErrorKind("R4.retention", what, err, spi.KindArgument)
-		r.MustMiss("r")
-		return
-	}
-	s, ok := res.(spi.Stored)
-	if !ok {
-		t.Fatalf("R4.retention", "%s answered %s", what, harness.Describe(res))
-	}
-	t.Near("R4.retention", "expiresAt of "+what, s.StoreNow+spi.Millis(ms), s.ExpiresAt, blobSlack)
-	t.Near("R4.retention", "expiresAt on read after "+what, s.StoreNow+spi.Millis(ms), r.MustFind("r").ExpiresAt, blobSlack)
-}
-
-func renewLong(t *harness.T, ms float64) {
-	r := t.Relocation()
-	payload := []byte("p")
-	want := r.MustStore("r", payload, hour).ExpiresAt
-	what := fmt.Sprintf("a Renew with a retention of %.0f ms", ms)
-	res, err := r.Renew(t.Context(), "r", spi.Retention(ms))
-	if err != nil {
-		t.ErrorKind("R4.retention", what, err, spi.KindArgument)
-	} else if n, ok := res.(spi.Renewed); ok {
-		want = n.StoreNow + spi.Millis(ms)
-		t.Near("R4.retention", "expiresAt of "+what, want, n.ExpiresAt, blobSlack)
-	} else {
-		t.Fatalf("R4.renew", "%s answered %s", what, harness.Describe(res))
-	}
-	f := r.MustFind("r")
-	t.Near("R4.retention", "expiresAt on read after "+what, want, f.ExpiresAt, blobSlack)
-	t.EqualBytes("R4.renew", "the payload", payload, f.Bytes)
 }
 
 func sizeCases() []harness.Case {
