@@ -35,7 +35,6 @@ func blobMutants() []Mutant {
 			}
 			return ref
 		})),
-		references("blob/invalid-utf8-replaced", "Bytes of a reference that are no UTF-8 become U+FFFD.", plain(func(ref string) string { return strings.ToValidUTF8(ref, "\uFFFD") })),
 		references("blob/reference-short-limit", "References of more than 1,024 bytes are refused.", func(ref string) (string, error) {
 			if len(ref) > 1024 {
 				return "", spi.Argument("reference too long")

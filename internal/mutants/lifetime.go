@@ -60,7 +60,7 @@ func lifetimeMutants() []Mutant {
 		provided("lifetime/relocation-leaks", "R7.release", "A store that is closed keeps its connections.", leaks),
 		provided("stores/one-kind-at-a-time", "L10.two-stores", "Opening a store of one kind closes those of the other kind.", oneKind),
 		provided("stores/one-redis-only", "L10.two-stores", "Every store is opened on the Redis of the first one.", oneRedis),
-		provided("stores/one-prefix-only", "L10.two-stores", "Every store on a Redis has the key prefix of the first one there.", onePrefix),
+		provided("stores/one-prefix-only", "L9.prefix R8.prefix", "Every store on a Redis has the key prefix of the first one there.", onePrefix),
 		connected("stores/password-ignored", "The password is not sent.", func(c *redisenv.ConnInfo) { c.Password = "" }),
 		connected("stores/user-ignored", "The user is not sent.", func(c *redisenv.ConnInfo) { c.Username = "" }),
 		connected("stores/tls-ignored", "TLS is not spoken.", func(c *redisenv.ConnInfo) { c.TLS = false }),
@@ -79,7 +79,7 @@ func lifetimeMutants() []Mutant {
 
 // connected is a mutant that connects to another place than it was told.
 func connected(id, title string, change func(*redisenv.ConnInfo)) Mutant {
-	return provided(id, "L10.two-stores", title, func() targets.Provider {
+	return provided(id, "L10.connection", title, func() targets.Provider {
 		return configured(func(c targets.StoreConfig) targets.StoreConfig {
 			change(&c.Redis)
 			return c

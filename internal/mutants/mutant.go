@@ -70,5 +70,6 @@ func All() []Mutant {
 		momentMutants(),
 		cleanUpMutants(),
 		numberMutants(),
+		inputMutants(),
 	)
 }

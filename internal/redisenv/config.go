@@ -55,7 +55,7 @@ func configFile(p places, o ServerOptions) string {
 	switch {
 	case o.Username != "":
 		line("user default off")
-		line("user %s on %s ~* &* +@all", o.Username, strconv.Quote(">"+o.Password))
+		line("user %s on %s ~* &* +@all", strconv.Quote(o.Username), strconv.Quote(">"+o.Password))
 	case o.Password != "":
 		line("requirepass %s", strconv.Quote(o.Password))
 	}

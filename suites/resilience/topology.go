@@ -26,19 +26,27 @@ type topology struct {
 	check        func(*harness.T, *redisenv.Server)
 }
 
+// urlCharacters are a password with characters that end or escape a part of a
+// URL, and a plus sign, which some decoders take for a space.
+const urlCharacters = "a p@ss:word/%2f?#[+]&="
+
 var topologies = []topology{
-	{slug: "cluster", title: "a one-node cluster, where a command over two slots fails", requirements: "L9.slot R8.slot L10.two-stores",
+	{slug: "cluster", title: "a one-node cluster, where a command over two slots fails", requirements: "L9.slot R8.slot",
 		options: redisenv.ServerOptions{Cluster: true}, slow: true, check: oneSlotEach},
-	{slug: "password", title: "a Redis that wants a password", requirements: "L10.two-stores",
-		options: redisenv.ServerOptions{Password: "a p@ss:word/%"}},
-	{slug: "acl-user", title: "a Redis that wants a user and a password", requirements: "L10.two-stores",
+	{slug: "password", title: "a Redis that wants a password", requirements: "L10.connection",
+		options: redisenv.ServerOptions{Password: "secret"}},
+	{slug: "password-characters", title: "a Redis whose password holds characters that a URL must escape", requirements: "L10.credentials",
+		options: redisenv.ServerOptions{Password: urlCharacters}},
+	{slug: "acl-user", title: "a Redis that wants a user and a password", requirements: "L10.connection",
 		options: redisenv.ServerOptions{Username: "zlink", Password: "secret"}},
-	{slug: "tls", title: "a Redis that speaks TLS alone", requirements: "L10.two-stores",
+	{slug: "acl-user-characters", title: "a Redis whose user and password hold characters that a URL must escape", requirements: "L10.credentials",
+		options: redisenv.ServerOptions{Username: "z@l:i/n%k?#", Password: urlCharacters}},
+	{slug: "tls", title: "a Redis that speaks TLS alone", requirements: "L10.connection",
 		options: redisenv.ServerOptions{TLS: true}, needs: []harness.Need{targets.CapTLS}},
-	{slug: "unix-socket", title: "a Redis behind a unix socket", requirements: "L10.two-stores",
+	{slug: "unix-socket", title: "a Redis behind a unix socket", requirements: "L10.connection",
 		options: redisenv.ServerOptions{UnixSocket: true}, needs: []harness.Need{targets.CapUnixSocket},
 		conn: func(c *redisenv.ConnInfo) { c.Host, c.Port = "", 0 }},
-	{slug: "database", title: "another database of a Redis, which alone holds all keys", requirements: "L10.two-stores",
+	{slug: "database", title: "another database of a Redis, which alone holds all keys", requirements: "L10.connection",
 		conn: func(c *redisenv.ConnInfo) { c.DB = 3 }, check: onlyDatabase3},
 }
 
@@ -167,7 +175,7 @@ func onlyDatabase3(t *harness.T, s *redisenv.Server) {
 		if err != nil {
 			t.Troublef("DBSIZE failed: %v", err)
 		}
-		t.Checkf((n > 0) == (db == 3), "L10.two-stores", "database %d holds %d keys, although the stores were told to use database 3", db, n)
+		t.Checkf((n > 0) == (db == 3), "L10.connection", "database %d holds %d keys, although the stores were told to use database 3", db, n)
 	}
 }
 

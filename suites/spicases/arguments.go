@@ -41,8 +41,10 @@ func argumentCases() []harness.Case {
 		location("retention", "A retention of zero or less", "L4.retention", badRetentions),
 		location("scan", "A scan prefix of more than 1024 bytes or a limit of 0 or 1001", "L5.prefix L5.limit", badScans),
 		location("scan-negative", "A negative scan limit", "L5.limit", negativeScans),
-		relocation("references", "An empty reference or one of more than 4096 bytes", "R3.reference", badReferences("", longReference, wideReference)),
-		relocation("reference-text", "A reference with an unpaired surrogate", "R3.reference", badReferences(surrogate)),
+		relocation("references", "An empty reference or one of more than 4096 bytes", "R3.reference", badReferences("R3.reference", "", longReference, wideReference)),
+		relocation("reference-text", "A reference with an unpaired surrogate", "R3.reference-utf8", badReferences("R3.reference-utf8", surrogate)),
+		relocationCase("arguments/relocation-reference-replaced", "A reference that is no UTF-8 reaches no payload of another reference.",
+			"R3.reference-utf8", replacedReference),
 		relocation("retention", "A retention of zero or less in Put and Renew", "R4.retention", badBlobRetentions),
 		locationCase("cancelled/location", "An operation with a token cancelled beforehand ends as cancelled, sends nothing to Redis and changes nothing.",
 			"L6.cancel-before", cancelledLocation, targets.CapCancellation),
@@ -217,11 +219,11 @@ func negativeScans(t *harness.T) []attempt[*harness.Location] {
 	return []attempt[*harness.Location]{tryScan(t, "a scan limit of -1", "L5.limit", spi.ScanRequest{Limit: -1})}
 }
 
-func badReferences(references ...string) func(*harness.T) []attempt[*harness.Relocation] {
+func badReferences(requirement string, references ...string) func(*harness.T) []attempt[*harness.Relocation] {
 	return func(t *harness.T) (table []attempt[*harness.Relocation]) {
 		for _, text := range references {
 			for what, operation := range blobOperations(t.Context(), spi.Reference(text), hour) {
-				table = append(table, attempt[*harness.Relocation]{what + " of the reference " + short(text), "R3.reference", operation})
+				table = append(table, attempt[*harness.Relocation]{what + " of the reference " + short(text), requirement, operation})
 			}
 		}
 		return table
