@@ -21,13 +21,16 @@ const lease = 4 * time.Second
 // the answers of the target, and the scans that are open on it.
 type aging struct {
 	*clockWorld
-	rule    string              // that a scan which is not whole breaks
-	clients []*harness.Location // who take turns
-	turn    int
-	live    map[spi.Key]state // as they were put; a lease may be over
-	names   []spi.Key         // of all records that ever were
-	puts    int
-	scans   []*openScan
+	store     harness.Store
+	providers []*harness.Provider
+	rule      string              // that a scan which is not whole breaks
+	clients   []*harness.Location // who take turns
+	turn      int
+	live      map[spi.Key]state   // as they were put; a lease may be over
+	past      map[spi.Key][]state // all that was put, the latest last
+	names     []spi.Key           // of all records that ever were
+	puts      int
+	scans     []*openScan
 }
 
 // openScan is a scan of which the first page was read.
@@ -40,19 +43,14 @@ type openScan struct {
 	items        []spi.Item
 }
 
-// newAging is a store of one client.
-func newAging(c *clockWorld, name string) *aging {
-	store := harness.Store{Server: c.server, KeyPrefix: c.t.NewKeyPrefix(name)}
-	return &aging{
-		clockWorld: c, rule: "L5.snapshot", live: map[spi.Key]state{},
-		clients: []*harness.Location{c.t.Target().OpenLocation(store)},
+// newAging is a store with an instance of each of the providers.
+func newAging(c *clockWorld, name string, providers ...*harness.Provider) *aging {
+	a := &aging{clockWorld: c, rule: "L5.snapshot", providers: providers, live: map[spi.Key]state{}, past: map[spi.Key][]state{}}
+	a.store = harness.Store{Server: c.server, KeyPrefix: c.t.NewKeyPrefix(name)}
+	for _, p := range providers {
+		a.clients = append(a.clients, p.OpenLocation(a.store))
 	}
-}
-
-// join adds another instance of a provider to those who take turns.
-func (a *aging) join(p *harness.Provider, name string) {
-	store := harness.Store{Server: a.server, KeyPrefix: a.t.NewKeyPrefix(name)}
-	a.clients = append(a.clients, p.OpenLocation(store))
+	return a
 }
 
 // next is the client whose turn it is.
@@ -85,7 +83,7 @@ func (a *aging) apply(mutations ...spi.Mutation) {
 					s.expiresAt = f.Value.ExpiresAt
 				}
 			}
-			a.live[m.Key] = s
+			a.live[m.Key], a.past[m.Key] = s, append(a.past[m.Key], s)
 			if !slices.Contains(a.names, m.Key) {
 				a.names = append(a.names, m.Key)
 			}
@@ -120,9 +118,9 @@ func (a *aging) lived(before, after spi.Millis) (live, either map[spi.Key]state)
 }
 
 // open reads the first page of a scan of all records.
-func (a *aging) open(limit int) {
-	s := &openScan{name: fmt.Sprintf("scan %d", len(a.scans)+1), by: a.next(), began: a.t.NowOf(a.client)}
-	r, err := s.by.Scan(a.t.Context(), spi.ScanRequest{Prefix: "p/", Limit: limit})
+func (a *aging) open(by *harness.Location, limit int) {
+	s := &openScan{name: fmt.Sprintf("scan %d", len(a.scans)+1), by: by, began: a.t.NowOf(a.client)}
+	r, err := by.Scan(a.t.Context(), spi.ScanRequest{Prefix: "p/", Limit: limit})
 	page, ok := r.(spi.Page)
 	if !ok {
 		a.t.Fatalf(a.rule, "the first page of a scan answered %s, %v", harness.Describe(r), err)

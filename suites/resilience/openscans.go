@@ -48,16 +48,16 @@ var lives = []struct {
 // scansAtOnce is how many open scans a provider keeps at least (L5.snapshot).
 const scansAtOnce = 4
 
-// openAll opens four scans and lets the records live between their first pages.
-// Each life is led once around each of the scans.
-func (a *aging) openAll() {
-	for round := range scansAtOnce + 1 {
+// openAll opens scans, each by the next client, and lets the records live
+// between their first pages. Each life is led once around each of the scans.
+func (a *aging) openAll(scans int) {
+	for round := range scans + 1 {
 		if round > 0 {
-			a.open(round)
+			a.open(a.clients[(round-1)%len(a.clients)], round)
 		}
 		var steps [2][]spi.Mutation
 		for _, life := range lives {
-			for in := 1; in <= scansAtOnce; in++ {
+			for in := 1; in <= scans; in++ {
 				do := map[bool]step{round == 0: life.before, round == in: life.in, round > in: life.later}[true]
 				if do == nil {
 					continue
@@ -105,14 +105,10 @@ func openScanCases() []harness.Case {
 // whatever the provider tidies up.
 func openScans(t *harness.T, age time.Duration) {
 	c := openClock(t, &location, 0)
-	alone := newAging(c, "alone")
-	shared := newAging(c, "shared")
-	shared.join(t.Target(), "shared")
-	process, _ := t.Another()
-	shared.join(process, "shared")
-	worlds := []*aging{alone, shared}
+	process := t.Another()
+	worlds := []*aging{newAging(c, "alone", t.Target()), newAging(c, "shared", t.Target(), t.Target(), process)}
 	for _, a := range worlds {
-		a.openAll()
+		a.openAll(scansAtOnce)
 	}
 	c.set(age)
 	for _, a := range worlds {
@@ -133,10 +129,9 @@ func openScans(t *harness.T, age time.Duration) {
 
 func scansBesideReference(t *harness.T) {
 	c := openClock(t, &location, 0)
-	a := newAging(c, "beside")
+	a := newAging(c, "beside", t.Target(), t.Reference())
 	a.rule = "L9.interop-snapshot"
-	a.join(t.Reference(), "beside")
-	a.openAll()
+	a.openAll(scansAtOnce)
 	c.set(2 * time.Second)
 	a.stir()
 	a.finishAll("two seconds after they were opened by the target and the reference in turn")

@@ -29,6 +29,9 @@ func Cases() []harness.Case {
 		fractionCases(),
 		topologyCases(),
 		openScanCases(),
+		scanEventCases(),
+		firstPageCases(),
+		agedRecordCases(),
 	)
 }
 
