@@ -84,6 +84,8 @@ func numberMutants() []Mutant {
 					r.change)
 			}))
 	}
+	all = append(all, sequenceMutants()...)
+	all = append(all, byteBoundMutants()...)
 	return append(all,
 		retentions("location-refused-yet-stored", "L4.retention",
 			"A retention above 2^60 is an argument error, and the value is stored.",

@@ -52,8 +52,13 @@ for name, want in pairs(types) do
   end
 end
 local issued = call('GET', sequence) or '0'
-if #issued > 15 or not string.match(issued, '^%d+$') then
+if not string.match(issued, '^%d+$') then
   return fail('the sequence is no counter')
+end
+-- A score is a double: above 2^53 the next one would be the same, and hide the
+-- member that has it.
+if #issued > 16 or tonumber(issued) + mutations > 9007199254740992 then
+  return fail('the sequence is used up')
 end
 for i = at + 1, #ARGV, 5 do
   -- A member above the sequence would hide the one that is about to be written.

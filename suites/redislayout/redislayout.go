@@ -17,6 +17,7 @@ func Cases() []harness.Case {
 		keyCases(),
 		recordCases(),
 		memberCases(),
+		numberCases(),
 		foreignCases(),
 		unreadableCases(),
 		scopeCases(),

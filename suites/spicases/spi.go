@@ -17,6 +17,7 @@ func Cases() []harness.Case {
 		mutationCases(),
 		atomicityCases(),
 		boundCases(),
+		byteBoundCases(),
 		retentionCases(),
 		scanCases(),
 		expiryCases(),
