@@ -50,6 +50,7 @@ type runner struct {
 	config  Config
 	id      string // makes key prefixes unique among runs
 	client  *redis.Client
+	skewed  *skewedTargets
 	healthy health                  // the main Redis when the run began
 	giveUp  context.CancelCauseFunc // ends the whole run
 }
@@ -67,6 +68,8 @@ func Run(ctx context.Context, config Config) result.Run {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	r := &runner{config: config, id: randomID(6), giveUp: giveUp}
+	r.skewed = newSkewedTargets(targets.CaseContext(ctx), config.Target)
+	defer r.skewed.close()
 	r.client = redis.NewClient(r.options())
 	defer r.client.Close()
 	release := func() error { return nil }

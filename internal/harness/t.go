@@ -76,18 +76,14 @@ func (t *T) Target() *Provider { return t.target }
 func (t *T) Reference() *Provider { return t.reference }
 
 // SkewedTarget is the provider under test as if its host's clock ran offset
-// ahead, behind when negative. It needs targets.CapClock and ends with the case.
+// ahead, behind when negative. It needs targets.CapClock. All cases share it,
+// since it may take half a minute to start.
 func (t *T) SkewedTarget(offset time.Duration) *Provider {
-	s, ok := t.run.config.Target.(targets.Skewer)
-	if !ok {
-		t.Skipf("the target's host clock can't be moved")
-	}
-	skewed, err := s.Skewed(t.ctx, offset)
+	skewed, err := t.run.skewed.at(offset)
 	if reason, ok := unavailable(err); ok {
 		t.Skipf("%s", reason)
 	}
 	t.trouble(err)
-	t.Cleanup(func() { skewed.Close() })
 	return &Provider{t: t, name: "target with another clock", target: skewed}
 }
 

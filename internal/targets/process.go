@@ -20,13 +20,18 @@ import (
 
 const (
 	defaultStartTimeout = 30 * time.Second // generous, for runtimes that warm up
-	defaultGrace        = 2 * time.Second
-	maxRestarts         = 5
+	// A runtime may ask for the time very often while it starts, so that
+	// libfaketime makes it many times slower.
+	defaultSkewedStartTimeout = 2 * time.Minute
+	defaultGrace              = 2 * time.Second
+	maxRestarts               = 5
 )
 
 // Options says how to treat an adapter process.
 type Options struct {
 	StartTimeout time.Duration // for the first answer; 0: 30 s
+
+	SkewedStartTimeout time.Duration // the same under another host clock; 0: 2 min
 
 	env   []string      // added to the child's environment
 	grace time.Duration // between the steps that end a process
@@ -49,6 +54,9 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 	if options.StartTimeout == 0 {
 		options.StartTimeout = defaultStartTimeout
 	}
+	if options.SkewedStartTimeout == 0 {
+		options.SkewedStartTimeout = defaultSkewedStartTimeout
+	}
 	if options.grace == 0 {
 		options.grace = defaultGrace
 	}
@@ -67,7 +75,8 @@ func (p *process) Another(ctx context.Context) (Target, error) {
 	return Start(ctx, p.command, p.options)
 }
 
-// Skewed starts the command once more, with a host clock of its own.
+// Skewed starts the command once more, with a host clock of its own. If it is
+// too slow to start so, the clock is unavailable.
 func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, error) {
 	dir, err := os.MkdirTemp("", "zlink-conformance-clock-")
 	if err != nil {
@@ -75,6 +84,7 @@ func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, err
 	}
 	forget := atExit.add(func() { os.RemoveAll(dir) })
 	options := p.options
+	options.StartTimeout = options.SkewedStartTimeout
 	options.env, err = redisenv.HostClock(dir, offset)
 	var t Target
 	if err == nil {
@@ -86,6 +96,10 @@ func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, err
 	}
 	if err != nil {
 		remove()
+		if trouble := (*TroubleError)(nil); errors.As(err, &trouble) && trouble.slowStart {
+			return nil, &redisenv.Unavailable{
+				Reason: fmt.Sprintf("the target did not say hello within %s under libfaketime", options.StartTimeout)}
+		}
 		return nil, err
 	}
 	t.(*process).removeDir = remove
@@ -136,6 +150,7 @@ func (p *process) start(ctx context.Context) (*child, Info, error) {
 	c.stop()
 	var trouble *TroubleError
 	if errors.As(err, &trouble) {
+		trouble.slowStart = errors.Is(context.Cause(ctx), errSlowStart)
 		trouble.Log = append(c.strayLines(), p.log.own(logLinesShown)...)
 	}
 	return nil, Info{}, err

@@ -50,3 +50,17 @@ func TestSkewedProcessHasAClockOfItsOwn(t *testing.T) {
 		t.Errorf("the clock file is still there after Close: %v", err)
 	}
 }
+
+// A start under another clock has a limit of its own, and what is slower than
+// that is unavailable, which is no trouble of the target's.
+func TestSkewedProcessMayBeSlowToStart(t *testing.T) {
+	plain := start(t, "slow-clock", targets.Options{SkewedStartTimeout: 300 * time.Millisecond})
+	_, err := plain.(targets.Skewer).Skewed(t.Context(), time.Hour)
+	u := (*redisenv.Unavailable)(nil)
+	if errors.As(err, &u) && strings.Contains(u.Reason, "needs libfaketime") {
+		t.Skipf("skipped: %v", err)
+	}
+	if !errors.As(err, &u) || !strings.Contains(u.Reason, "did not say hello within") {
+		t.Errorf("a target that does not start under libfaketime: %v, want one that is unavailable", err)
+	}
+}

@@ -128,6 +128,8 @@ var ErrAbandoned = errors.New("the case was given up")
 type TroubleError struct {
 	What string   // one line: what happened and, if it helps, what to do
 	Log  []string // the last lines that the target logged
+
+	slowStart bool // it kept silent too long after its start
 }
 
 func (e *TroubleError) Error() string { return e.What }

@@ -30,10 +30,10 @@ func clockCases() []harness.Case {
 				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
 			newCase(&relocation, "clock/"+skew.slug+"-relocation", "With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
 				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }),
-			newCase(&location, "clock/host-"+skew.slug+"-location", "With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
-				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock),
-			newCase(&relocation, "clock/host-"+skew.slug+"-relocation", "With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
-				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, targets.CapClock))
+			slowToStart(newCase(&location, "clock/host-"+skew.slug+"-location", "With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
+				"L3.expiry-clock L3.store-now", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock)),
+			slowToStart(newCase(&relocation, "clock/host-"+skew.slug+"-relocation", "With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, targets.CapClock)))
 	}
 	return append(cases,
 		newCase(&location, "clock/jump-location", "When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
@@ -50,6 +50,14 @@ func clockCases() []harness.Case {
 			"R3.expiry-clock R4.renew R4.put", jumpRelocation),
 		newCase(&relocation, "clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is not disappears after its retention.",
 			"R6.orphan R6.published R4.renew", orphan))
+}
+
+// slowToStart is a case that waits until the target has started under another
+// host clock, which takes up to two minutes.
+func slowToStart(c harness.Case) harness.Case {
+	c.Timeout = 4 * time.Minute
+	c.Slow = true
+	return c
 }
 
 // clockWorld is an instance on a Redis whose clock can be moved.
