@@ -42,12 +42,20 @@ func MatrixJudgement(m result.Matrix) string {
 	if len(m.Mutants) > 0 {
 		counts = plural(len(m.Mutants), "mutant") + ": " + strings.Join(parts, ", ")
 	}
+	if len(m.Variants) > 0 {
+		if len(m.Mutants) == 0 {
+			counts = ""
+		} else {
+			counts += "; "
+		}
+		counts += fmt.Sprintf("%s: %s", plural(len(m.Variants), "lawful variant"), plural(m.FalseAlarms(), "false alarm"))
+	}
 	switch {
 	case m.ExitStatus() == result.ExitNonconform:
 		counts = "HOLES  " + counts
 	case m.ExitStatus() == result.ExitConforms:
 		counts = "PROVEN  " + counts
-	case m.Interrupted == "" && n[result.Killed] > 0:
+	case m.Interrupted == "" && n[result.Killed]+len(m.Variants) > 0:
 		counts = "INCOMPLETE  " + counts
 	default:
 		counts = notJudged + "  " + counts
@@ -65,6 +73,21 @@ func MatrixLine(w io.Writer, r result.MutantRow) error {
 	return err
 }
 
+// VariantLine writes the outcome of one lawful variant in one line.
+func VariantLine(w io.Writer, r result.VariantRow) error {
+	_, err := fmt.Fprintf(w, "%-17s %s %s (%s, %v)\n", verdictOn(r), cleanLine(r.ID), r.Allowed,
+		plural(r.Tried, "case"), r.Duration.Round(time.Millisecond))
+	return err
+}
+
+// verdictOn says whether a lawful variant was blamed.
+func verdictOn(r result.VariantRow) string {
+	if len(r.Alarms) > 0 {
+		return "false alarm"
+	}
+	return "passed"
+}
+
 // Matrix writes the kill matrix as a table: each mutant, and first of all
 // those that did not end as they must.
 func Matrix(w io.Writer, m result.Matrix) error {
@@ -73,12 +96,23 @@ func Matrix(w io.Writer, m result.Matrix) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "MUTANT\tREQUIREMENT\tFATE\tBY")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(r.ID), breaks(r), r.Fate, killers(r))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(r.ID), breaks(r), r.Fate, caseIDs(r.KilledBy))
+	}
+	for _, v := range m.Variants {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", cleanLine(v.ID), v.Allowed, verdictOn(v), caseIDs(v.Alarms))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	var b strings.Builder
+	for _, v := range m.Variants {
+		if len(v.Alarms) > 0 {
+			fmt.Fprintf(&b, "\nFALSE ALARM: %s (%s) %s\n", cleanLine(v.ID), v.Allowed, cleanLine(v.Title))
+			for _, k := range v.Alarms {
+				fmt.Fprintf(&b, "  %s: %s\n", k.Case, cut(cleanLine(k.What), 300))
+			}
+		}
+	}
 	for _, r := range m.Mutants {
 		if !r.Expected() {
 			fmt.Fprintf(&b, "\n%s: %s (%s) %s\n", strings.ToUpper(string(r.Fate)), cleanLine(r.ID), breaks(r), cleanLine(r.Title))
@@ -130,12 +164,12 @@ func caseLists(m result.Matrix) []caseList {
 // order puts what is killed last.
 func order(r result.MutantRow) int { return slices.Index(fates, r.Fate) }
 
-// killers are the cases that found a mutant, cut to a few.
-func killers(r result.MutantRow) string {
+// caseIDs are the cases that said something, cut to a few.
+func caseIDs(kills []result.Kill) string {
 	var ids []string
-	for _, k := range r.KilledBy {
+	for _, k := range kills {
 		if len(ids) == mostShown {
-			ids = append(ids, fmt.Sprintf("and %d more", len(r.KilledBy)-mostShown))
+			ids = append(ids, fmt.Sprintf("and %d more", len(kills)-mostShown))
 			break
 		}
 		ids = append(ids, k.Case)

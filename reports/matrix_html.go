@@ -14,10 +14,11 @@ import (
 var matrixSource string
 
 var matrixTemplate = template.Must(template.New("matrix").Funcs(template.FuncMap{
-	"class":  func(f result.Fate) string { return strings.ReplaceAll(string(f), " ", "-") },
-	"round":  func(d time.Duration) string { return d.Round(time.Millisecond).String() },
-	"line":   cleanLine,
-	"breaks": breaks,
+	"class":     func(f result.Fate) string { return strings.ReplaceAll(string(f), " ", "-") },
+	"round":     func(d time.Duration) string { return d.Round(time.Millisecond).String() },
+	"line":      cleanLine,
+	"breaks":    breaks,
+	"verdictOn": verdictOn,
 }).Parse(matrixSource))
 
 // MatrixHTML writes one self-contained page that can be filtered by text; it

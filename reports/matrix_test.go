@@ -92,6 +92,9 @@ func TestMatrixJudgementAgreesWithTheExitStatus(t *testing.T) {
 		{result.Matrix{Mutants: row(result.NotTried)}, 3, "NOT JUDGED  1 mutant: 1 not tried"},
 		{result.Matrix{Mutants: row(result.Killed), Interrupted: "Ctrl-C"}, 3, "NOT JUDGED  1 mutant: 1 killed (the run ended early: Ctrl-C)"},
 		{result.Matrix{Mutants: row(result.Survived), Interrupted: "Ctrl-C"}, 1, "HOLES  1 mutant: 1 survived (the run ended early: Ctrl-C)"},
+		{result.Matrix{Variants: []result.VariantRow{{ID: "lawful/v"}}}, 0, "PROVEN  1 lawful variant: 0 false alarms"},
+		{result.Matrix{Mutants: row(result.Killed), Variants: []result.VariantRow{{Alarms: []result.Kill{{Case: "c"}}}}}, 1,
+			"HOLES  1 mutant: 1 killed; 1 lawful variant: 1 false alarm"},
 		{result.Matrix{Interrupted: "Ctrl-C"}, 3, "NOT JUDGED  no mutant (the run ended early: Ctrl-C)"},
 	} {
 		if got := MatrixJudgement(c.matrix); got != c.want || c.matrix.ExitStatus() != c.status {

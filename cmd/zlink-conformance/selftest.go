@@ -37,10 +37,11 @@ func newSelftest() *cobra.Command {
 		Use:   "selftest",
 		Short: "Prove the cases: run them on providers that are wrong on purpose",
 		Long: `Prove the cases: run them on mutants, providers that are wrong on purpose, each
-in one way, and show which cases find which of them.
+in one way, and show which cases find which of them. Lawful variants, right
+providers that differ from the reference, must pass every case.
 
 Exit status 1 if a mutant is found by no finding that cites a requirement which it
-breaks, or, when all mutants run, if a case finds none or never fails under its
+breaks, if a case fails on a lawful variant, or, when all mutants run, if a case finds none or never fails under its
 own main requirement. Exit status 3 if mutants could not be tried, since this
 machine lacks what the cases that find them need.`,
 		Example: `  zlink-conformance selftest
@@ -52,7 +53,7 @@ machine lacks what the cases that find them need.`,
 				return err
 			}
 			if f.list {
-				return printed(io.WriteString(cmd.OutOrStdout(), mutantLines(s.config.Mutants)))
+				return printed(io.WriteString(cmd.OutOrStdout(), mutantLines(s.config.Mutants, s.config.Variants)))
 			}
 			ctx, interruption, stop := interruptible(cmd.Context())
 			defer stop()
@@ -61,8 +62,8 @@ machine lacks what the cases that find them need.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants that match the pattern, as --run of run (repeatable)")
-	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants, with the requirements that each breaks")
+	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants and lawful variants that match the pattern, as --run of run (repeatable)")
+	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants and lawful variants, with the requirements that each breaks or rests on")
 	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
 	flags.IntVar(&f.parallel, "parallel", 4, "mutants at once")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
@@ -102,10 +103,13 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := mutants.All()
-	ids := make([]string, len(all))
-	for i, m := range all {
-		ids[i] = m.ID
+	all, variants := mutants.All(), mutants.Lawful()
+	var ids []string
+	for _, m := range all {
+		ids = append(ids, m.ID)
+	}
+	for _, v := range variants {
+		ids = append(ids, v.ID)
 	}
 	if len(f.mutants) > 0 {
 		chosen, err := selection.Pick("--mutant", "zlink-conformance selftest --list", ids, f.mutants)
@@ -113,6 +117,7 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 			return nil, usage("%w", err)
 		}
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(chosen, m.ID) })
+		variants = slices.DeleteFunc(variants, func(v mutants.Variant) bool { return !slices.Contains(chosen, v.ID) })
 	}
 	if f.json != "" && f.html != "" && filepath.Clean(f.json) == filepath.Clean(f.html) {
 		return nil, usage("--json and --html name the same file")
@@ -140,20 +145,28 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	return &selftest{
 		redis: environments[0], files: files, verbose: f.verbose,
 		config: mutants.Config{
-			Cases: suites.All(), Catalogue: catalogue, Mutants: all, Whole: len(f.mutants) == 0, Parallel: f.parallel, Seed: f.seed,
+			Cases: suites.All(), Catalogue: catalogue, Mutants: all, Variants: variants, Whole: len(f.mutants) == 0, Parallel: f.parallel, Seed: f.seed,
 		},
 	}, nil
 }
 
-// mutantLines is a line for each mutant: ID, requirement, title.
-func mutantLines(all []mutants.Mutant) string {
-	id, requirement := 0, 0
+// mutantLines is a line for each mutant and lawful variant: ID, requirement,
+// title.
+func mutantLines(all []mutants.Mutant, variants []mutants.Variant) string {
+	var rows [][3]string
 	for _, m := range all {
-		id, requirement = max(id, len(m.ID)), max(requirement, len(strings.Join(m.Requirements, " ")))
+		rows = append(rows, [3]string{m.ID, strings.Join(m.Requirements, " "), m.Title})
+	}
+	for _, v := range variants {
+		rows = append(rows, [3]string{v.ID, v.Allowed, v.Title})
+	}
+	id, requirement := 0, 0
+	for _, r := range rows {
+		id, requirement = max(id, len(r[0])), max(requirement, len(r[1]))
 	}
 	var b strings.Builder
-	for _, m := range all {
-		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", id, m.ID, requirement, strings.Join(m.Requirements, " "), m.Title)
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", id, r[0], requirement, r[1], r[2])
 	}
 	return b.String()
 }
@@ -175,6 +188,7 @@ func (s *selftest) do(ctx context.Context, interruption *interruption, stdout, s
 	config.Env = env
 	if s.verbose {
 		config.Done = func(r result.MutantRow) { _ = reports.MatrixLine(stdout, r) }
+		config.VariantDone = func(r result.VariantRow) { _ = reports.VariantLine(stdout, r) }
 	}
 	matrix := mutants.Run(ctx, config)
 	matrix.Tool = version()

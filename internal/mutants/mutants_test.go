@@ -74,6 +74,53 @@ func TestTheTablesAreWellFormed(t *testing.T) {
 	}
 }
 
+func TestLawfulVariantsAreWellFormed(t *testing.T) {
+	slug := regexp.MustCompile(`^lawful/[a-z0-9-]+$`)
+	c, seen := catalogue(t), map[string]bool{}
+	for _, v := range Lawful() {
+		if seen[v.ID] || !slug.MatchString(v.ID) {
+			t.Errorf("the ID %q is used twice or is no slug", v.ID)
+		}
+		seen[v.ID] = true
+		if _, ok := c.Requirement(v.Allowed); !ok {
+			t.Errorf("%s rests on %q, which is no requirement", v.ID, v.Allowed)
+		}
+		if !strings.HasSuffix(v.Title, ".") {
+			t.Errorf("%s: the title is no sentence: %q", v.ID, v.Title)
+		}
+		if err := (Mutant{ID: v.ID, edits: v.edits}).check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A case that blames a right provider fails the selftest, whatever the mutants
+// say; here the provider is wrong, which comes to the same.
+func TestAFalseAlarmFailsTheSelftest(t *testing.T) {
+	deleteLeaves := onWrite("expires, not put}", "expires, false}")
+	m := Run(context.Background(), Config{
+		Env: suitetest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Parallel: 2,
+		Mutants: []Mutant{script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves)},
+		Variants: []Variant{
+			variant("lawful/same", "L4.put", "Nothing.", onWrite("local sequence = KEYS[1]", "local sequence = KEYS[1] -- the same")),
+			variant("lawful/blamed", "L4.put", "A Delete leaves an empty value.", deleteLeaves),
+			variant("lawful/no-edit", "L4.put", "Nothing.", onWrite("no such line", "")),
+		},
+	})
+	alarms := map[string][]string{}
+	for _, v := range m.Variants {
+		for _, k := range v.Alarms {
+			alarms[v.ID] = append(alarms[v.ID], k.Case)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"lawful/blamed": {"t/delete"}, "lawful/no-edit": {""}}, alarms); diff != "" {
+		t.Error(diff)
+	}
+	if m.ExitStatus() != result.ExitNonconform || m.FalseAlarms() != 2 || m.Variants[0].Tried != 2 {
+		t.Errorf("exit status %d, %d false alarms, %d cases tried", m.ExitStatus(), m.FalseAlarms(), m.Variants[0].Tried)
+	}
+}
+
 func TestEveryTestableRequirementHasAMutant(t *testing.T) {
 	broken := map[string]bool{}
 	for _, m := range All() {

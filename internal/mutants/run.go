@@ -23,13 +23,16 @@ type Config struct {
 	Cases     []harness.Case // Large ones are left out
 	Catalogue *contract.Catalogue
 	Mutants   []Mutant
-	Parallel  int   // mutants at once; at least 1
-	Seed      int64 // of order and data of the cases
+	Variants  []Variant // right providers, which every case must pass
+	Parallel  int       // mutants or variants at once; at least 1
+	Seed      int64     // of order and data of the cases
 	// Whole says that these are all mutants, so that a case that finds none of
 	// them is idle.
 	Whole bool
-	// Done is called after each mutant, one call at a time; nil is fine.
-	Done func(result.MutantRow)
+	// Done and VariantDone are called after each mutant and variant, one call at
+	// a time; nil is fine.
+	Done        func(result.MutantRow)
+	VariantDone func(result.VariantRow)
 }
 
 const (
@@ -49,26 +52,36 @@ func Run(ctx context.Context, config Config) result.Matrix {
 	r.config.Cases = config.Cases
 
 	rows := make([]*result.MutantRow, len(config.Mutants))
+	variants := make([]*result.VariantRow, len(config.Variants))
+	work := func(i int) error {
+		if i < len(rows) {
+			row, err := r.try(ctx, config.Mutants[i])
+			if err == nil {
+				rows[i] = &row
+				r.tell(func() { call(config.Done, row) })
+			}
+			return err
+		}
+		i -= len(rows)
+		row, err := r.judge(ctx, config.Variants[i])
+		if err == nil {
+			variants[i] = &row
+			r.tell(func() { call(config.VariantDone, row) })
+		}
+		return err
+	}
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range max(1, config.Parallel) {
 		wg.Go(func() {
 			for i := range next {
-				row, err := r.try(ctx, config.Mutants[i])
-				r.mu.Lock()
-				if err == nil {
-					rows[i] = &row
-					if config.Done != nil {
-						config.Done(row)
-					}
-				} else if r.interrupted == "" {
-					r.interrupted = err.Error()
+				if err := work(i); err != nil {
+					r.interrupt(err)
 				}
-				r.mu.Unlock()
 			}
 		})
 	}
-	for i := range config.Mutants {
+	for i := range len(rows) + len(variants) {
 		if r.ended(ctx) {
 			break
 		}
@@ -88,6 +101,11 @@ func Run(ctx context.Context, config Config) result.Matrix {
 	for _, row := range rows {
 		if row != nil {
 			m.Mutants = append(m.Mutants, *row)
+		}
+	}
+	for _, row := range variants {
+		if row != nil {
+			m.Variants = append(m.Variants, *row)
 		}
 	}
 	for _, c := range config.Cases {
@@ -134,6 +152,27 @@ type runner struct {
 	interrupted string
 }
 
+// tell makes one call at a time.
+func (r *runner) tell(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+func call[R any](f func(R), row R) {
+	if f != nil {
+		f(row)
+	}
+}
+
+func (r *runner) interrupt(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.interrupted == "" {
+		r.interrupted = why.Error()
+	}
+}
+
 func (r *runner) ended(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +189,7 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 		return row, nil
 	}
 	own, others := split(r.config.Cases, m)
-	outcomes, err := r.run(ctx, m, own)
+	outcomes, err := r.run(ctx, m.Target, own)
 	if err != nil {
 		return row, err
 	}
@@ -173,7 +212,7 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 		row.Fate, row.Reason = result.Survived, "it passed the cases of "+breaks
 	}
 	if row.Fate == result.Survived {
-		outcomes, err := r.run(ctx, m, others)
+		outcomes, err := r.run(ctx, m.Target, others)
 		if err != nil {
 			return row, err
 		}
@@ -185,9 +224,9 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 	return row, nil
 }
 
-// run runs the cases on the mutant; the heavy ones apart, so that no two
-// mutants hold their tens of MiB at once.
-func (r *runner) run(ctx context.Context, m Mutant, cases []harness.Case) ([]result.Case, error) {
+// run runs the cases on a target that it opens; the heavy ones apart, so that
+// no two targets hold their tens of MiB at once.
+func (r *runner) run(ctx context.Context, open func() targets.Target, cases []harness.Case) ([]result.Case, error) {
 	var light, heavy []harness.Case
 	for _, c := range cases {
 		if c.Heavy {
@@ -196,21 +235,21 @@ func (r *runner) run(ctx context.Context, m Mutant, cases []harness.Case) ([]res
 			light = append(light, c)
 		}
 	}
-	outcomes, err := r.harness(ctx, m, light)
+	outcomes, err := r.harness(ctx, open, light)
 	if err != nil || len(heavy) == 0 {
 		return outcomes, err
 	}
 	r.heavy.Lock()
 	defer r.heavy.Unlock()
-	more, err := r.harness(ctx, m, heavy)
+	more, err := r.harness(ctx, open, heavy)
 	return append(outcomes, more...), err
 }
 
-func (r *runner) harness(ctx context.Context, m Mutant, cases []harness.Case) ([]result.Case, error) {
+func (r *runner) harness(ctx context.Context, open func() targets.Target, cases []harness.Case) ([]result.Case, error) {
 	if len(cases) == 0 {
 		return nil, nil
 	}
-	t := m.Target()
+	t := open()
 	defer t.Close()
 	run := harness.Run(ctx, harness.Config{
 		Cases: cases, Catalogue: r.config.Catalogue, Env: r.config.Env,

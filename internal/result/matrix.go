@@ -26,6 +26,7 @@ type Matrix struct {
 	Duration    time.Duration `json:"durationNanos"`
 	Interrupted string        `json:"interrupted,omitempty"` // why it ended early, empty if it did not
 	Mutants     []MutantRow   `json:"mutants"`
+	Variants    []VariantRow  `json:"variants"`
 	// Cases is the number of cases that were tried on mutants.
 	Cases int `json:"cases"`
 	// Idle are the cases that found no mutant, and OffTopic those of which no
@@ -49,6 +50,17 @@ type MutantRow struct {
 	KilledBy     []Kill        `json:"killedBy"`         // those that cite its requirements first, each in the order of the cases
 	Errors       []Kill        `json:"errors,omitempty"` // cases that ended in trouble on it
 	Duration     time.Duration `json:"durationNanos"`
+}
+
+// VariantRow is what the cases said of a lawful variant, a provider that is
+// right in another way than the reference.
+type VariantRow struct {
+	ID       string        `json:"id"`
+	Allowed  string        `json:"allowed"` // the requirement that leaves this open
+	Title    string        `json:"title"`
+	Tried    int           `json:"tried"`            // cases that ran on it
+	Alarms   []Kill        `json:"alarms,omitempty"` // cases that failed or ended in trouble, each a false alarm
+	Duration time.Duration `json:"durationNanos"`
 }
 
 // Kill is a case and what it said of a mutant.
@@ -75,15 +87,28 @@ func (m Matrix) Fates() map[Fate]int {
 	return n
 }
 
+// FalseAlarms counts the lawful variants that some case did not pass.
+func (m Matrix) FalseAlarms() int {
+	n := 0
+	for _, v := range m.Variants {
+		if len(v.Alarms) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // ExitStatus is that of selftest: ExitNonconform if a mutant did not end as it
-// must or a case is of no use, ExitEnvironment if the matrix is not complete:
+// must, a case is of no use or blames a lawful variant, ExitEnvironment if the matrix is not complete:
 // it ended early, or not all that it takes was there.
 func (m Matrix) ExitStatus() int {
 	n := m.Fates()
 	switch {
+	case m.FalseAlarms() > 0:
+		return ExitNonconform
 	case n[Survived]+n[Miscited]+n[KilledByOther]+n[Broken]+len(m.Defects) > 0, m.Interrupted == "" && len(m.Idle)+len(m.OffTopic) > 0:
 		return ExitNonconform
-	case m.Interrupted != "" || n[NotTried] > 0 || n[Killed] == 0:
+	case m.Interrupted != "" || n[NotTried] > 0 || n[Killed]+len(m.Variants) == 0:
 		return ExitEnvironment
 	}
 	return ExitConforms

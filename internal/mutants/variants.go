@@ -1,0 +1,67 @@
+package mutants
+
+import (
+	"context"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/result"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
+)
+
+// Variant is a lawful variant: a provider that is right in another way than
+// the reference. A case that fails on one is wrong itself.
+type Variant struct {
+	// ID is a stable slug of the section lawful.
+	ID string
+	// Allowed is the requirement of which the text, or our reading, leaves open
+	// what the variant does otherwise.
+	Allowed string
+	// Title says in one sentence what it does otherwise.
+	Title string
+
+	edits    []edit                  // of the reference's scripts
+	provider func() targets.Provider // nil: the reference, with the edits
+	except   []string                // globs of the cases that it can't be judged by; each with its reason beside it
+}
+
+// Target is the variant as a target in this process.
+func (v Variant) Target() targets.Target {
+	return Mutant{edits: v.edits, provider: v.provider}.Target()
+}
+
+// judge runs the cases on a lawful variant.
+func (r *runner) judge(ctx context.Context, v Variant) (result.VariantRow, error) {
+	started := time.Now()
+	row := result.VariantRow{ID: v.ID, Allowed: v.Allowed, Title: v.Title}
+	if err := (Mutant{ID: v.ID, edits: v.edits}).check(); err != nil {
+		row.Alarms = []result.Kill{{What: err.Error()}}
+		return row, nil
+	}
+	cases := slices.DeleteFunc(slices.Clone(r.config.Cases), func(c harness.Case) bool {
+		return slices.ContainsFunc(v.except, func(glob string) bool {
+			ok, _ := path.Match(glob, c.ID)
+			return ok
+		})
+	})
+	outcomes, err := r.run(ctx, v.Target, cases)
+	if err != nil {
+		return row, err
+	}
+	for _, c := range outcomes {
+		switch c.Verdict {
+		case result.Skipped:
+			continue
+		case result.Fail:
+			f := c.Findings[0]
+			row.Alarms = append(row.Alarms, result.Kill{Case: c.ID, What: f.Requirement + ": " + f.What})
+		case result.Error:
+			row.Alarms = append(row.Alarms, result.Kill{Case: c.ID, What: c.Reason})
+		}
+		row.Tried++
+	}
+	row.Duration = time.Since(started)
+	return row, nil
+}
