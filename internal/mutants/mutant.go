@@ -71,5 +71,8 @@ func All() []Mutant {
 		cleanUpMutants(),
 		numberMutants(),
 		inputMutants(),
+		wideMutants(),
+		pieceMutants(),
+		compareMutants(),
 	)
 }

@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,8 +55,12 @@ var races = []race{
 
 func tornCases() []harness.Case {
 	var cases []harness.Case
-	for _, r := range races {
+	for _, r := range slices.Concat(races, wideRaces) {
 		cases = append(cases, newCase(r.kind, "torn/"+r.slug, r.title, r.requirements, func(t *harness.T) { interleave(t, r) }))
+	}
+	cases = append(cases, stumpCases()...)
+	for i := len(races); i < len(cases); i++ {
+		cases[i].Slow = true // they move many MiB
 	}
 	return cases
 }
