@@ -11,38 +11,42 @@ import (
 // around is a provider whose operations all go through a function: it may run
 // the operation or not, and answers its error. Each store has its own.
 func around(p targets.Provider, made func() func(ctx context.Context, operation func(context.Context) error) error) targets.Provider {
-	return hooked(p, func(l *location) {
-		do := made()
-		l.read = func(ctx context.Context, key spi.Key) (r spi.ReadResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Read(ctx, key); return err })
-			return r, err
-		}
-		l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Write(ctx, w); return err })
-			return r, err
-		}
-		l.scan = func(ctx context.Context, request spi.ScanRequest) (r spi.ScanResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Scan(ctx, request); return err })
-			return r, err
-		}
-	}, func(s *relocation) {
-		do := made()
-		s.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (r spi.BlobPutResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Put(ctx, ref, p, ms); return err })
-			return r, err
-		}
-		s.read = func(ctx context.Context, ref spi.Reference) (r spi.BlobReadResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Read(ctx, ref); return err })
-			return r, err
-		}
-		s.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (r spi.BlobRenewResult, err error) {
-			err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Renew(ctx, ref, ms); return err })
-			return r, err
-		}
-		s.delete = func(ctx context.Context, ref spi.Reference) error {
-			return do(ctx, func(ctx context.Context) error { return s.RelocationStore.Delete(ctx, ref) })
-		}
-	})
+	return hooked(p, func(l *location) { l.through(made()) }, func(s *relocation) { s.through(made()) })
+}
+
+// through lets all operations of the store go through do.
+func (l *location) through(do func(ctx context.Context, operation func(context.Context) error) error) {
+	l.read = func(ctx context.Context, key spi.Key) (r spi.ReadResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Read(ctx, key); return err })
+		return r, err
+	}
+	l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Write(ctx, w); return err })
+		return r, err
+	}
+	l.scan = func(ctx context.Context, request spi.ScanRequest) (r spi.ScanResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = l.LocationStore.Scan(ctx, request); return err })
+		return r, err
+	}
+}
+
+// through is location's.
+func (s *relocation) through(do func(ctx context.Context, operation func(context.Context) error) error) {
+	s.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (r spi.BlobPutResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Put(ctx, ref, p, ms); return err })
+		return r, err
+	}
+	s.read = func(ctx context.Context, ref spi.Reference) (r spi.BlobReadResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Read(ctx, ref); return err })
+		return r, err
+	}
+	s.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (r spi.BlobRenewResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Renew(ctx, ref, ms); return err })
+		return r, err
+	}
+	s.delete = func(ctx context.Context, ref spi.Reference) error {
+		return do(ctx, func(ctx context.Context) error { return s.RelocationStore.Delete(ctx, ref) })
+	}
 }
 
 // everyError is a provider whose errors are changed.

@@ -59,6 +59,7 @@ func All() []Mutant {
 		scanMutants(),
 		failureMutants(),
 		lifetimeMutants(),
+		troubleMutants(),
 		layoutMutants(),
 		counterMutants(),
 		blobMutants(),

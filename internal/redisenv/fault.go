@@ -69,6 +69,7 @@ type Action struct {
 	delay time.Duration
 	bytes int
 	text  string
+	reset bool // the client sees a reset and not an end
 }
 
 // Cut resets the connection; the command does not reach Redis. Replies to earlier commands are delivered first.
@@ -90,6 +91,10 @@ func Answer(text string) Action { return Action{kind: actAnswer, text: strings.T
 // DropReply lets the command reach Redis, awaits the reply, drops it and closes the connection: the command has
 // certainly been executed, and the client does not know.
 func DropReply() Action { return Action{kind: actDropReply} }
+
+// ResetAtReply is DropReply with a reset of the connection: the client sees what [Cut] shows it, yet the command has been
+// executed.
+func ResetAtReply() Action { return Action{kind: actDropReply, reset: true} }
 
 // CutInReply lets the command reach Redis, delivers the first n bytes of the reply and closes the connection.
 func CutInReply(n int) Action { return Action{kind: actCutInReply, bytes: n} }

@@ -286,7 +286,7 @@ func (c *proxyConn) atReply(f *Fault, from *source, to *sink) error {
 		if err := from.copyReply(io.Discard); err != nil {
 			return err
 		}
-		c.cut(false)
+		c.cut(a.reset)
 	case actCutInReply:
 		if err := from.copyReply(&limitedWriter{w: c.client, left: a.bytes}); err != nil && !errors.Is(err, errCut) {
 			return err

@@ -66,6 +66,8 @@ func putAgain(r *relocation) {
 // looksFirst reads each condition's key before a write that checks them all.
 func looksFirst(l *location) {
 	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, l.timeout)
+		defer cancel()
 		for _, c := range w.Conditions {
 			if _, err := l.LocationStore.Read(ctx, c.ConditionKey()); err != nil {
 				return nil, err
@@ -77,6 +79,8 @@ func looksFirst(l *location) {
 
 func putLooksFirst(r *relocation) {
 	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, r.timeout)
+		defer cancel()
 		if _, err := r.RelocationStore.Read(ctx, ref); err != nil {
 			return nil, err
 		}
@@ -132,16 +136,31 @@ func deafUnderWay(l *location) {
 	}
 }
 
+// inTurn lets an operation wait for its turn as long as its timeout.
 func inTurn(l *location) {
-	var turn sync.Mutex
+	turn := make(chan struct{}, 1)
+	await := func(ctx context.Context) error {
+		select {
+		case turn <- struct{}{}:
+			return nil
+		case <-time.After(l.timeout):
+			return &spi.Error{Kind: spi.KindTimeout, Message: "others are at work"}
+		case <-ctx.Done():
+			return &spi.Error{Kind: spi.KindCancelled, Message: "cancelled"}
+		}
+	}
 	l.read = func(ctx context.Context, k spi.Key) (spi.ReadResult, error) {
-		turn.Lock()
-		defer turn.Unlock()
+		if err := await(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { <-turn }()
 		return l.LocationStore.Read(ctx, k)
 	}
 	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
-		turn.Lock()
-		defer turn.Unlock()
+		if err := await(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { <-turn }()
 		return l.LocationStore.Write(ctx, w)
 	}
 }

@@ -2,6 +2,7 @@ package resilience_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -13,6 +14,8 @@ type location struct {
 	read  func(context.Context, spi.Key) (spi.ReadResult, error)
 	write func(context.Context, spi.WriteRequest) (spi.WriteResult, error)
 	close func() error
+
+	timeout time.Duration
 }
 
 func (l *location) Read(ctx context.Context, k spi.Key) (spi.ReadResult, error) {
@@ -29,6 +32,8 @@ type relocation struct {
 	put   func(context.Context, spi.Reference, []byte, spi.Retention) (spi.BlobPutResult, error)
 	read  func(context.Context, spi.Reference) (spi.BlobReadResult, error)
 	renew func(context.Context, spi.Reference, spi.Retention) (spi.BlobRenewResult, error)
+
+	timeout time.Duration
 }
 
 func (r *relocation) Put(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
@@ -48,25 +53,36 @@ func decorated(onLocation func(*location), onRelocation func(*relocation)) targe
 	p := whole
 	if onLocation != nil {
 		p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
-			s, err := whole.OpenLocation(ctx, c)
+			s, err := whole.OpenLocation(ctx, unwrapped(c))
 			if err != nil {
 				return nil, err
 			}
-			l := &location{s, s.Read, s.Write, s.Close}
+			l := &location{s, s.Read, s.Write, s.Close, c.OperationTimeout}
 			onLocation(l)
 			return l, nil
 		}
 	}
 	if onRelocation != nil {
 		p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
-			s, err := whole.OpenRelocation(ctx, c)
+			s, err := whole.OpenRelocation(ctx, unwrapped(c))
 			if err != nil {
 				return nil, err
 			}
-			r := &relocation{s, s.Put, s.Read, s.Renew}
+			r := &relocation{s, s.Put, s.Read, s.Renew, c.OperationTimeout}
 			onRelocation(r)
 			return r, nil
 		}
 	}
 	return p
+}
+
+// unwrapped shares the connection of the reference's own store.
+func unwrapped(c targets.StoreConfig) targets.StoreConfig {
+	switch s := c.Share.(type) {
+	case *location:
+		c.Share = s.LocationStore
+	case *relocation:
+		c.Share = s.RelocationStore
+	}
+	return c
 }

@@ -13,6 +13,7 @@ type operation struct {
 	slug, title string
 	kind        *kind
 	once        bool // its effect would show if it happened twice
+	follows     bool // it goes on with what the same instance began
 	prepare     func(w *world, name string) attempt
 }
 
@@ -63,9 +64,10 @@ var operations = []operation{
 		v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 		return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
 	}},
+	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, once: true, prepare: locationDelete},
 	{slug: "scan-first", title: "a Scan for the first page", kind: &location, prepare: scanFirst},
-	{slug: "scan-next", title: "a Scan for the next page", kind: &location, prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
-	{slug: "scan-last", title: "a Scan for the last page", kind: &location, prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
+	{slug: "scan-next", title: "a Scan for the next page", kind: &location, follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
+	{slug: "scan-last", title: "a Scan for the last page", kind: &location, follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
 	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, prepare: relocationPut},
 	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, prepare: relocationRead},
 	{slug: "relocation-renew", title: "a Renew", kind: &relocation, prepare: relocationRenew},
@@ -147,6 +149,28 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 			r := w.location.MustWrite(put(key, "decided", known))
 			_, applied := r.(spi.Applied)
 			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s", harness.Describe(r))
+		},
+	}
+}
+
+// locationDelete deletes a record under its version.
+func locationDelete(w *world, name string) attempt {
+	key := spi.Key(name)
+	request := spi.WriteRequest{
+		Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: w.sideLocation.MustPut(key, []byte(oldBytes), nil)}},
+		Mutations:  []spi.Mutation{spi.Delete{Key: key}},
+	}
+	return attempt{
+		do:   func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },
+		look: w.lookAt(name),
+		lie: func(answer any, now state) string {
+			if _, conflict := answer.(spi.Conflict); conflict {
+				return "its condition held"
+			}
+			if now.exists {
+				return now.String()
+			}
+			return ""
 		},
 	}
 }

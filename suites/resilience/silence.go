@@ -10,16 +10,15 @@ import (
 // silentForGoodCases: connections that nobody ever answers or ends, as behind a
 // peer that vanished, while new connections work.
 func silentForGoodCases(requirements func(*kind) string) []harness.Case {
-	silent := func(slug string) breakdown {
-		return breakdowns[slices.IndexFunc(breakdowns, func(b breakdown) bool { return b.slug == slug })]
-	}
 	return slices.Concat(
 		eachKind("recovery/first-connect-silent-for-good", "A %s whose first attempt to connect is never answered nor refused connects anew.", requirements,
-			func(t *harness.T, k *kind) { firstConnectFails(t, k, silent("silent-at-connect"), (*world).disarm) }),
+			func(t *harness.T, k *kind) {
+				firstConnectFails(t, k, breakdownOf("silent-at-connect"), (*world).disarm)
+			}),
 		eachKind("recovery/connect-silent-for-good", "A %s that lost its connection, and of which the attempt to connect again is never answered nor refused, connects anew.", requirements,
-			func(t *harness.T, k *kind) { leftSilent(t, k, silent("silent-at-connect")) }),
+			func(t *harness.T, k *kind) { leftSilent(t, k, breakdownOf("silent-at-connect")) }),
 		eachKind("recovery/connection-silent-for-good", "A %s gives a connection up on which nothing answers any more, and works on a new one.", requirements,
-			func(t *harness.T, k *kind) { leftSilent(t, k, silent("silent")) }))
+			func(t *harness.T, k *kind) { leftSilent(t, k, breakdownOf("silent")) }))
 }
 
 // leftSilent ends the fault and leaves the connections that it met as they are:

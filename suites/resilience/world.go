@@ -54,9 +54,18 @@ func openOn(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duratio
 	return w
 }
 
-// name returns a new name for the key or reference of an operation. Worlds of
-// one case never run the same one.
-func (w *world) name(op operation) string { return fmt.Sprintf("%s-%d", op.slug, w.named.Add(1)) }
+// name returns a new name for the key or reference of an operation.
+func (w *world) name(op operation) string { return w.fresh(op.slug) }
+
+// fresh returns a name that no world of the case has used: each has a proxy of
+// its own, or is the only one.
+func (w *world) fresh(what string) string {
+	port := 0
+	if w.proxy != nil {
+		port = w.proxy.ConnInfo().Port
+	}
+	return fmt.Sprintf("%s-%d-%d", what, port, w.named.Add(1))
+}
 
 // close disposes the instance behind the proxy.
 func (w *world) close() error {
@@ -67,12 +76,15 @@ func (w *world) close() error {
 }
 
 // ping uses the instance behind the proxy once: it reads an absent name.
-func (w *world) ping() error {
+func (w *world) ping() error { return w.pingUnder(w.t.Context()) }
+
+// pingUnder is ping with a token.
+func (w *world) pingUnder(token context.Context) error {
 	var err error
 	if w.kind == &location {
-		_, err = w.location.Read(w.t.Context(), "absent")
+		_, err = w.location.Read(token, "absent")
 	} else {
-		_, err = w.relocation.Read(w.t.Context(), "absent")
+		_, err = w.relocation.Read(token, "absent")
 	}
 	return err
 }

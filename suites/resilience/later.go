@@ -1,0 +1,163 @@
+package resilience
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/spi"
+)
+
+// laterCases: an operation that has failed is over. Its caller has looked what
+// came of it, and whoever wrote since then relies on that.
+func laterCases() []harness.Case {
+	return eachKind("unknown/over-when-failed",
+		"A write of a %s that has failed does not take effect later, over what was written since.",
+		func(k *kind) string { return k.reconstruct + " " + k.timeout + " " + k.recover },
+		func(t *harness.T, k *kind) {
+			writes := overwritable(k)
+			t.Concurrently(len(writes)*len(outages), func(i int) {
+				writtenSince(open(t, k, failingTimeout), outages[i/len(writes)], writes[i%len(writes)])
+			})
+		})
+}
+
+// outages keep an operation from Redis, or its reply from the caller.
+var outages = []breakdown{
+	breakdownOf("refused"),
+	breakdownOf("reset"),
+	breakdownOf("reset-at-command"),
+	breakdownOf("silent"),
+	breakdownOf("silent-at-connect"),
+	{title: "while replies are lost", begin: func(p *redisenv.Proxy) { p.Arm(redisenv.Match{}, redisenv.DropReply()) }},
+}
+
+// breakdownOf is the breakdown of that slug.
+func breakdownOf(slug string) breakdown {
+	return breakdowns[slices.IndexFunc(breakdowns, func(b breakdown) bool { return b.slug == slug })]
+}
+
+// overwrite is a write, and what somebody else does after it has failed.
+type overwrite struct {
+	title string
+	do    func(ctx context.Context, w *world, name string) (any, error)
+	since func(w *world, name string)
+}
+
+func overwritable(k *kind) []overwrite {
+	const newer = "written since"
+	if k == &location {
+		since := func(w *world, name string) { w.sideLocation.MustPut(spi.Key(name), []byte(newer), nil) }
+		return []overwrite{
+			{"a Put", func(ctx context.Context, w *world, name string) (any, error) {
+				return w.location.Write(ctx, put(spi.Key(name), newBytes, nil))
+			}, since},
+			{"a Delete", func(ctx context.Context, w *world, name string) (any, error) {
+				return w.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: spi.Key(name)}}})
+			}, since},
+		}
+	}
+	since := func(w *world, name string) {
+		w.sideRelocation.MustDelete(spi.Reference(name))
+		w.sideRelocation.MustStore(spi.Reference(name), []byte(newer), spi.Retention(hour))
+	}
+	return []overwrite{
+		{"a Put of a payload", func(ctx context.Context, w *world, name string) (any, error) {
+			return w.relocation.Put(ctx, spi.Reference(name), []byte(newBytes), spi.Retention(hour))
+		}, since},
+		{"a Renew", func(ctx context.Context, w *world, name string) (any, error) {
+			return w.relocation.Renew(ctx, spi.Reference(name), spi.Retention(day))
+		}, since},
+		{"a Delete of a payload", func(ctx context.Context, w *world, name string) (any, error) {
+			return "deleted", w.relocation.Delete(ctx, spi.Reference(name))
+		}, since},
+	}
+}
+
+func writtenSince(w *world, b breakdown, o overwrite) {
+	name := fmt.Sprintf("%s %s", o.title, b.title)
+	look := w.lookAt(name)
+	w.warm()
+	b.begin(w.proxy)
+	var err error
+	if !w.bounded(w.kind.timeout, name, failingTimeout+endLimit, func() { _, err = o.do(w.t.Context(), w, name) }) {
+		return
+	}
+	o.since(w, name)
+	want := look()
+	w.heal()
+	w.works("after " + name)
+	w.t.Pause(500 * time.Millisecond) // for what goes on in the background
+	w.works("after " + name)
+	if now := look(); now != want {
+		w.t.Failf(w.kind.reconstruct, "%s ended with %v; then %s by another write, but later %s", name, err, want, now)
+	}
+}
+
+// guessedCases: the same bytes under the name do not say whose write it was.
+func guessedCases() []harness.Case {
+	return eachKind("unknown/same-bytes",
+		"A write of a %s that did not reach Redis claims no success because somebody else has written the same bytes.",
+		func(k *kind) string { return k.unknown + " " + k.class + " " + k.recover }, sameBytes)
+}
+
+// sameBytes writes the bytes of the operation beside it, while it does not get
+// on after a lost connection.
+func sameBytes(t *harness.T, k *kind) {
+	for _, op := range operationsOf(k) {
+		switch op.slug {
+		case "location-put", "location-create", "location-cas", "relocation-put":
+		default:
+			continue
+		}
+		w := open(t, k, 0)
+		for _, n := range each(w.commands(op)) {
+			name := w.name(op)
+			a := op.prepare(w, name)
+			fault := w.proxy.Arm(redisenv.Match{}.Number(n), redisenv.Cut())
+			next := w.proxy.Arm(redisenv.Match{}.Number(n+1), redisenv.Hold())
+			var o outcome
+			var theirs any
+			meanwhile(t, func() { o = a.run(t.Context()) }, func(ended <-chan struct{}) {
+				defer next.Release()
+				select {
+				case <-fault.Fired():
+				case <-ended:
+				}
+				theirs = w.sameWrite(name)
+			})
+			w.disarm()
+			what := fmt.Sprintf("%s that lost its connection before command %d", op.title, n)
+			if o.err != nil {
+				t.ErrorKind(k.class, what, o.err, spi.KindStoreFailure, spi.KindTimeout)
+			} else if claimsTheirs(o.answer, theirs) {
+				t.Failf(k.unknown, "%s, while another instance wrote the same bytes, answered %s, and so did the other write: %s",
+					what, harness.Describe(o.answer), harness.Describe(theirs))
+			}
+			w.works("after it lost its connection")
+		}
+	}
+}
+
+// sameWrite writes the bytes of the operations by the other instance.
+func (w *world) sameWrite(name string) any {
+	if w.kind == &location {
+		return w.sideLocation.MustWrite(put(spi.Key(name), newBytes, nil))
+	}
+	return w.sideRelocation.MustPut(spi.Reference(name), []byte(newBytes), spi.Retention(hour))
+}
+
+// claimsTheirs says that an answer claims as its own what another write did: no
+// two writes issue one version, nor are two Puts of a payload both Stored.
+func claimsTheirs(answer, theirs any) bool {
+	if a, ok := answer.(spi.Applied); ok {
+		b, ok := theirs.(spi.Applied)
+		return ok && len(a.PutVersions) == 1 && len(b.PutVersions) == 1 && a.PutVersions[0] == b.PutVersions[0]
+	}
+	_, mine := answer.(spi.Stored)
+	_, others := theirs.(spi.Stored)
+	return mine && others
+}
