@@ -17,7 +17,7 @@ func everywhere(old, new string) edit { return edit{"", old, new} }
 // cleanUpMutants reclaim what an open scan or a reader still needs, or take old
 // members for current ones.
 func cleanUpMutants() []Mutant {
-	return slices.Concat(pinMutants(), eventMutants(), firstPageMutants(), historyMutants(), againMutants())
+	return slices.Concat(pinMutants(), eventMutants(), firstPageMutants(), historyMutants(), againMutants(), leftoverMutants())
 }
 
 // pinMutants misjudge which members open scans still show.

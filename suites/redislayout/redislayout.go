@@ -21,6 +21,7 @@ func Cases() []harness.Case {
 		foreignCases(),
 		unreadableCases(),
 		scopeCases(),
+		tidyingCases(),
 		prefixCases(),
 		legacyCases(),
 		blobCases(),

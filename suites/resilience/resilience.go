@@ -42,6 +42,8 @@ func Cases() []harness.Case {
 		scanEventCases(),
 		firstPageCases(),
 		agedRecordCases(),
+		leftoverCases(),
+		versionCases(),
 	)
 }
 

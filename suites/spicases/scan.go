@@ -27,7 +27,7 @@ func scanCases() []harness.Case {
 	for _, g := range prefixGroups {
 		cases = append(cases, locationCase("scan/prefix-"+g.slug, g.title, "L5.prefix L5.complete", func(t *harness.T) { prefixGroupCase(t, g.rows) }))
 	}
-	return slices.Concat(cases, snapshotCases(), cursorCases())
+	return slices.Concat(cases, snapshotCases(), cursorCases(), wideScanCases())
 }
 
 // scanned returns what a scan to its end shows, and checks that it shows no
