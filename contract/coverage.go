@@ -17,6 +17,14 @@ type MutantRef struct {
 	Requirements []string
 }
 
+// Proof is a case that found a mutant by a finding that cites a requirement of
+// both.
+type Proof struct {
+	Requirement string `json:"-"`
+	Case        string `json:"case"`
+	Mutant      string `json:"mutant"`
+}
+
 // Report says which cases and mutants stand behind each requirement.
 type Report struct {
 	Rows     []Row     `json:"rows"` // every requirement, in document order
@@ -30,15 +38,17 @@ type Row struct {
 	Requirement Requirement `json:"requirement"`
 	Cases       []string    `json:"cases"`
 	Mutants     []string    `json:"mutants"`
+	Proof       *Proof      `json:"proof,omitempty"` // the first; nil also if no proofs were asked for
 }
 
-// Totals counts the rows; WithCase and WithMutant count testable requirements
+// Totals counts the rows; With* count testable requirements
 // alone, so that they compare with Testable.
 type Totals struct {
 	Requirements int `json:"requirements"`
 	Testable     int `json:"testable"`
 	WithCase     int `json:"withCase"`
 	WithMutant   int `json:"withMutant"`
+	WithProof    int `json:"withProof"`
 }
 
 // ProblemKind classifies a gap in the coverage.
@@ -49,6 +59,8 @@ const (
 	NoCase ProblemKind = "no-case"
 	// NoMutant: a testable requirement that no mutant violates.
 	NoMutant ProblemKind = "no-mutant"
+	// NoProof: a testable requirement by which no case found a mutant.
+	NoProof ProblemKind = "no-proof"
 	// UnknownInCase: a case names a requirement that the catalogue has not.
 	UnknownInCase ProblemKind = "unknown-in-case"
 	// UnknownInMutant: a mutant names a requirement that the catalogue has not.
@@ -69,6 +81,8 @@ func (p Problem) String() string {
 		return fmt.Sprintf("requirement %s has no case", p.Requirement)
 	case NoMutant:
 		return fmt.Sprintf("requirement %s has no mutant", p.Requirement)
+	case NoProof:
+		return fmt.Sprintf("no case has found a mutant of requirement %s by a finding that cites it", p.Requirement)
 	case UnknownInCase:
 		return fmt.Sprintf("case %s names the unknown requirement %q", p.By, p.Requirement)
 	default:
@@ -77,10 +91,11 @@ func (p Problem) String() string {
 }
 
 // Coverage joins the catalogue with the cases and mutants that name its
-// requirements. Problems come in this order: requirements without a case,
-// requirements without a mutant (both in document order), then unknown
-// requirements in cases and in mutants (both in the order given).
-func Coverage(catalogue *Catalogue, cases []CaseRef, mutants []MutantRef) Report {
+// requirements, and with what was proven; nil asks for no proofs. Problems come
+// in this order: requirements without a case, without a mutant and without a
+// proof (all in document order), then unknown requirements in cases and in
+// mutants (both in the order given).
+func Coverage(catalogue *Catalogue, cases []CaseRef, mutants []MutantRef, proofs []Proof) Report {
 	caseIDs, mutantIDs := map[string][]string{}, map[string][]string{}
 	unknown := []Problem{}
 	for _, c := range cases {
@@ -101,9 +116,12 @@ func Coverage(catalogue *Catalogue, cases []CaseRef, mutants []MutantRef) Report
 	}
 
 	var report Report
-	var noCase, noMutant []Problem
+	var noCase, noMutant, noProof []Problem
 	for _, r := range catalogue.all {
 		row := Row{Requirement: r, Cases: unique(caseIDs[r.ID]), Mutants: unique(mutantIDs[r.ID])}
+		if i := slices.IndexFunc(proofs, func(p Proof) bool { return p.Requirement == r.ID }); i >= 0 {
+			row.Proof = &proofs[i]
+		}
 		report.Rows = append(report.Rows, row)
 		report.Totals.Requirements++
 		if !r.Testable() {
@@ -120,8 +138,13 @@ func Coverage(catalogue *Catalogue, cases []CaseRef, mutants []MutantRef) Report
 		} else {
 			noMutant = append(noMutant, Problem{Kind: NoMutant, Requirement: r.ID})
 		}
+		if row.Proof != nil {
+			report.Totals.WithProof++
+		} else if proofs != nil {
+			noProof = append(noProof, Problem{Kind: NoProof, Requirement: r.ID})
+		}
 	}
-	report.Problems = slices.Concat(noCase, noMutant, unknown)
+	report.Problems = slices.Concat(noCase, noMutant, noProof, unknown)
 	return report
 }
 

@@ -21,6 +21,9 @@ type Case struct {
 	// Requirements are the contract IDs that the case verifies, the main one
 	// first: a helper that fails without naming a requirement cites it.
 	Requirements []string
+	// Broad cases look at all of their requirements alike and end with the first
+	// one that they see broken, so that none of them is the main one.
+	Broad bool
 	// Needs are what the target must offer; a case of which a need is missing
 	// is skipped with that reason.
 	Needs []Need

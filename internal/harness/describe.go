@@ -121,6 +121,38 @@ func describeValue(v spi.Value) string {
 	return s
 }
 
+// Difference says in which of its parts a value is not the wanted one, so that
+// the two never look alike; "" if it is.
+func Difference(want, got spi.Value) string {
+	var parts []string
+	part := func(name, want, got string) {
+		if want == got {
+			return
+		}
+		text := fmt.Sprintf("%s %s, expected %s", name, describeBytes([]byte(got)), describeBytes([]byte(want)))
+		if at := firstDifference(want, got); max(len(want), len(got)) > maxShownBytes {
+			text += fmt.Sprintf(" (they differ from byte %d on: %x, expected %x)", at, head(got[at:]), head(want[at:]))
+		}
+		parts = append(parts, text)
+	}
+	part("the bytes", string(want.Bytes), string(got.Bytes))
+	part("the version", string(want.Version), string(got.Version))
+	if want.ExpiresAt != got.ExpiresAt {
+		parts = append(parts, fmt.Sprintf("the expiry %d, expected %d", got.ExpiresAt, want.ExpiresAt))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func firstDifference(a, b string) int {
+	at := 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+func head(s string) string { return s[:min(len(s), 8)] }
+
 // describeBytes shows short bytes whole and long ones by length and head.
 func describeBytes(b []byte) string {
 	if len(b) <= maxShownBytes {

@@ -40,7 +40,7 @@ func TestLeftOutEvidenceIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &T{run: &runner{config: Config{Catalogue: catalogue}}}
+	c := &T{run: &runner{config: Config{Catalogue: catalogue}}, definition: Case{Requirements: []string{"L4.put"}}}
 	for i := range maxFindings + 5 {
 		c.Failf("L4.put", "finding %d", i)
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -11,15 +12,33 @@ import (
 
 // Location is a Location Store whose operations are recorded as evidence. The
 // methods of targets.Location answer as the provider does; the Must methods
-// end the case when the answer is not the one that the step needs, citing the
-// case's main requirement.
+// end the case when the answer is not the one that the step needs. They cite
+// what Citing says, else of the requirements that speak of the step the first
+// that the case declares, else the case's main one.
 type Location struct {
 	t        *T
 	provider *Provider
 	inner    targets.Location
+	cite     string // "": the closest
 }
 
 var _ targets.Location = (*Location)(nil)
+
+// Citing is the same store, of which the Must methods cite the requirement.
+func (l *Location) Citing(requirement string) *Location {
+	cited := *l
+	cited.cite = requirement
+	return &cited
+}
+
+// step is what an operation answered, and what to cite if it may not.
+func (l *Location) step(what string, err error, candidates ...string) step {
+	requirement := l.cite
+	if requirement == "" {
+		requirement = l.t.Closest(candidates...)
+	}
+	return step{l.provider, requirement, what, err}
+}
 
 // Read is LocationStore.Read.
 func (l *Location) Read(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
@@ -55,33 +74,39 @@ func (l *Location) Close() error {
 // MustRead returns the result of a read that must not fail.
 func (l *Location) MustRead(key spi.Key) spi.ReadResult {
 	res, err := l.Read(l.t.ctx, key)
-	return must(l.provider, "reading "+quote(string(key)), res, err)
+	return must(l.step("reading "+quote(string(key)), err), res)
 }
 
 // MustFind returns a value that must be there.
 func (l *Location) MustFind(key spi.Key) spi.Found {
-	return mustBe[spi.Found](l.provider, "reading "+quote(string(key)), "found", l.MustRead(key))
+	res, err := l.Read(l.t.ctx, key)
+	return mustBe[spi.Found](l.step("reading "+quote(string(key)), err, "L3.value-durable", "L4.put"), "found", res)
 }
 
 // MustMiss returns the answer for a key that must be absent.
 func (l *Location) MustMiss(key spi.Key) spi.Missing {
-	return mustBe[spi.Missing](l.provider, "reading "+quote(string(key)), "missing", l.MustRead(key))
+	res, err := l.Read(l.t.ctx, key)
+	s := l.step("reading "+quote(string(key)), err, raised(err, "L6.closed-results", "L4.delete", "L3.expired-missing")...)
+	return mustBe[spi.Missing](s, "missing", res)
 }
 
 // MustWrite returns the result of a write that must not fail.
 func (l *Location) MustWrite(request spi.WriteRequest) spi.WriteResult {
 	res, err := l.Write(l.t.ctx, request)
-	return must(l.provider, "writing "+Describe(request), res, err)
+	return must(l.step("writing "+Describe(request), err, speaksOf(request)...), res)
 }
 
 // MustApply returns the result of a write that must apply.
 func (l *Location) MustApply(request spi.WriteRequest) spi.Applied {
-	return mustBe[spi.Applied](l.provider, "writing "+Describe(request), "applied", l.MustWrite(request))
+	res, err := l.Write(l.t.ctx, request)
+	return mustBe[spi.Applied](l.step("writing "+Describe(request), err, speaksOf(request)...), "applied", res)
 }
 
 // MustConflict returns the result of a write that must conflict.
 func (l *Location) MustConflict(request spi.WriteRequest) spi.Conflict {
-	return mustBe[spi.Conflict](l.provider, "writing "+Describe(request), "conflict", l.MustWrite(request))
+	res, err := l.Write(l.t.ctx, request)
+	s := l.step("writing "+Describe(request), err, raised(err, "L6.closed-results", speaksOf(request)...)...)
+	return mustBe[spi.Conflict](s, "conflict", res)
 }
 
 // MustPut puts one value without conditions and returns its version; a nil
@@ -89,7 +114,7 @@ func (l *Location) MustConflict(request spi.WriteRequest) spi.Conflict {
 func (l *Location) MustPut(key spi.Key, value []byte, retention *spi.Retention) spi.Version {
 	a := l.MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: value, Retention: retention}}})
 	if len(a.PutVersions) != 1 || a.PutVersions[0].Key != key {
-		l.provider.unexpected("putting "+quote(string(key)), "one version, for that key", a)
+		l.step("putting "+quote(string(key)), nil, "L4.applied", "L4.put").unexpected("one version, for that key", a)
 	}
 	return a.PutVersions[0].Version
 }
@@ -106,8 +131,11 @@ func (l *Location) MustDelete(keys ...spi.Key) spi.Applied {
 // MustPage returns a page of a scan that must not fail or be expired.
 func (l *Location) MustPage(request spi.ScanRequest) spi.Page {
 	r, err := l.Scan(l.t.ctx, request)
-	must(l.provider, "scanning "+Describe(request), r, err)
-	return mustBe[spi.Page](l.provider, "scanning "+Describe(request), "a page", r)
+	candidates := []string{"L5.complete"}
+	if request.Cursor != nil {
+		candidates = []string{"L5.snapshot", "L5.complete"}
+	}
+	return mustBe[spi.Page](l.step("scanning "+Describe(request), err, candidates...), "a page", r)
 }
 
 // MustScan returns the items of all pages of one snapshot.
@@ -118,9 +146,12 @@ func (l *Location) MustScan(prefix string, limit int) []spi.Item {
 // MustFinish returns the items of the given page and of all that follow it.
 func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Item {
 	items := page.Items
-	for pages := 1; page.Next != nil; pages++ {
-		if pages > maxPages {
-			l.provider.unexpected("scanning "+quote(prefix), fmt.Sprintf("an end within %d pages", maxPages), page)
+	for pages, empty := 1, 0; page.Next != nil; pages++ {
+		if empty++; len(page.Items) > 0 {
+			empty = 0
+		}
+		if pages > maxPages || empty > maxEmptyPages {
+			l.step("scanning "+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(fmt.Sprintf("an item or an end within %d pages", min(pages, maxEmptyPages)), page)
 		}
 		page = l.MustPage(spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
 		items = append(items, page.Items...)
@@ -128,8 +159,39 @@ func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Ite
 	return items
 }
 
-// maxPages ends a scan that makes no progress; no case needs as many.
-const maxPages = 20000
+// speaksOf are the requirements that speak of a write: those of its
+// conditions, or without any those of its mutations.
+func speaksOf(w spi.WriteRequest) []string {
+	var ids []string
+	for _, c := range w.Conditions {
+		switch c.(type) {
+		case spi.MissingCondition:
+			ids = append(ids, "L4.missing")
+		case spi.VersionCondition:
+			ids = append(ids, "L4.version")
+		case spi.ValueCondition:
+			ids = append(ids, "L4.value")
+		}
+	}
+	if len(ids) > 0 {
+		return slices.Compact(ids)
+	}
+	for _, m := range w.Mutations {
+		switch m.(type) {
+		case spi.Put:
+			ids = append(ids, "L4.put")
+		case spi.Delete:
+			ids = append(ids, "L4.delete")
+		}
+	}
+	return slices.Compact(ids)
+}
+
+// Bounds that end a scan which makes no progress; no case needs as many.
+const (
+	maxPages      = 20000
+	maxEmptyPages = 2000
+)
 
 // record runs an operation, notes it with its answer as evidence, and ends the
 // case if the target's process is in trouble.
@@ -141,20 +203,43 @@ func record[R any](p *Provider, what string, f func() (R, error)) (R, error) {
 	return r, err
 }
 
-// must ends the case if an operation that must succeed failed.
-func must[R any](p *Provider, what string, r R, err error) R {
+// step is an operation that must succeed, and the requirement that is broken
+// if it does not.
+type step struct {
+	provider    *Provider
+	requirement string
+	what        string
+	err         error
+}
+
+// raised are the candidates for an operation that must answer another result
+// than success: an error in its place breaks, above all, what says that it is
+// one.
+func raised(err error, closed string, candidates ...string) []string {
 	if err != nil {
-		p.fatal(what, err)
+		return append([]string{closed}, candidates...)
+	}
+	return candidates
+}
+
+func (s step) unexpected(want string, got any) {
+	s.provider.unexpected(s.requirement, s.what, want, got)
+}
+
+// must ends the case if an operation that must succeed failed.
+func must[R any](s step, r R) R {
+	if s.err != nil {
+		s.provider.fatal(s.requirement, s.what, s.err)
 	}
 	return r
 }
 
-// mustBe ends the case if an operation answered another result than W, which
-// want names.
-func mustBe[W any](p *Provider, what, want string, result any) W {
-	w, ok := result.(W)
+// mustBe ends the case if an operation failed, or answered another result than
+// W, which want names.
+func mustBe[W any](s step, want string, result any) W {
+	w, ok := must(s, result).(W)
 	if !ok {
-		p.unexpected(what, want, result)
+		s.unexpected(want, result)
 	}
 	return w
 }

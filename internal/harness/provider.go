@@ -68,7 +68,7 @@ func (p *Provider) Relocation() *Relocation {
 func (p *Provider) OpenLocation(s Store) *Location {
 	l, err := p.TryOpenLocation(s)
 	if err != nil {
-		p.fatal("opening a Location Store", err)
+		p.fatal(p.t.Closest(), "opening a Location Store", err)
 	}
 	return l
 }
@@ -90,7 +90,7 @@ func (p *Provider) TryOpenLocation(s Store) (*Location, error) {
 func (p *Provider) OpenRelocation(s Store) *Relocation {
 	r, err := p.TryOpenRelocation(s)
 	if err != nil {
-		p.fatal("opening a Relocation Store", err)
+		p.fatal(p.t.Closest(), "opening a Relocation Store", err)
 	}
 	return r
 }
@@ -112,7 +112,7 @@ func (p *Provider) Surface() []string {
 	names, err := p.target.Surface(p.t.ctx)
 	if err != nil {
 		p.t.trouble(err)
-		p.fatal("listing the public declarations", err)
+		p.fatal(p.t.Closest(), "listing the public declarations", err)
 	}
 	return names
 }
@@ -149,20 +149,20 @@ func (p *Provider) config(s Store) targets.StoreConfig {
 
 // fatal ends a case in which a step that must succeed failed: the target's
 // failure is judged, the reference's is trouble of the harness.
-func (p *Provider) fatal(what string, err error) {
+func (p *Provider) fatal(requirement, what string, err error) {
 	if p.isReference {
 		p.t.Troublef("the reference failed at %s: %v", what, err)
 	}
-	p.t.Fatalf(p.t.main(), "%s failed: %v", what, err)
+	p.t.Fatalf(requirement, "%s failed: %v", what, err)
 }
 
 // unexpected ends a case in which an operation answered a result that it must
 // not answer here.
-func (p *Provider) unexpected(what, want string, got any) {
+func (p *Provider) unexpected(requirement, what, want string, got any) {
 	if p.isReference {
 		p.t.Troublef("the reference answered %s to %s, expected %s", Describe(got), what, want)
 	}
-	p.t.Fatalf(p.t.main(), "%s answered %s, expected %s", what, Describe(got), want)
+	p.t.Fatalf(requirement, "%s answered %s, expected %s", what, Describe(got), want)
 }
 
 func asTrouble(err error) (*targets.TroubleError, bool) {

@@ -14,9 +14,25 @@ type Relocation struct {
 	t        *T
 	provider *Provider
 	inner    targets.Relocation
+	cite     string // "": the closest
 }
 
 var _ targets.Relocation = (*Relocation)(nil)
+
+// Citing is the same store, of which the Must methods cite the requirement.
+func (r *Relocation) Citing(requirement string) *Relocation {
+	cited := *r
+	cited.cite = requirement
+	return &cited
+}
+
+func (r *Relocation) step(what string, ref spi.Reference, err error, candidates ...string) step {
+	requirement := r.cite
+	if requirement == "" {
+		requirement = r.t.Closest(candidates...)
+	}
+	return step{r.provider, requirement, what + " " + quote(string(ref)), err}
+}
 
 // Put is RelocationStore.Put.
 func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
@@ -71,50 +87,47 @@ func (r *Relocation) Close() error {
 // MustPut returns the result of a put that must not fail.
 func (r *Relocation) MustPut(ref spi.Reference, payload []byte, retention spi.Retention) spi.BlobPutResult {
 	res, err := r.Put(r.t.ctx, ref, payload, retention)
-	return must(r.provider, "putting "+quote(string(ref)), res, err)
+	return must(r.step("putting", ref, err, "R4.put"), res)
 }
 
 // MustStore puts a payload under a reference that must be free.
 func (r *Relocation) MustStore(ref spi.Reference, payload []byte, retention spi.Retention) spi.Stored {
-	return r.stored(ref, r.MustPut(ref, payload, retention))
+	res, err := r.Put(r.t.ctx, ref, payload, retention)
+	return mustBe[spi.Stored](r.step("putting", ref, err, "R4.put"), "stored", res)
 }
 
 // MustStoreFill is MustStore with described bytes.
 func (r *Relocation) MustStoreFill(ref spi.Reference, fill targets.Fill, retention spi.Retention) spi.Stored {
 	res, err := r.PutFill(r.t.ctx, ref, fill, retention)
-	return r.stored(ref, must(r.provider, "putting "+quote(string(ref)), res, err))
-}
-
-func (r *Relocation) stored(ref spi.Reference, res spi.BlobPutResult) spi.Stored {
-	return mustBe[spi.Stored](r.provider, "putting "+quote(string(ref)), "stored", res)
+	return mustBe[spi.Stored](r.step("putting", ref, err, "R4.put"), "stored", res)
 }
 
 // MustRead returns the result of a read that must not fail.
 func (r *Relocation) MustRead(ref spi.Reference) spi.BlobReadResult {
 	res, err := r.Read(r.t.ctx, ref)
-	return must(r.provider, "reading "+quote(string(ref)), res, err)
+	return must(r.step("reading", ref, err, "R4.read"), res)
 }
 
 // MustFind returns a payload that must be there.
 func (r *Relocation) MustFind(ref spi.Reference) spi.BlobFound {
-	return mustBe[spi.BlobFound](r.provider, "reading "+quote(string(ref)), "found", r.MustRead(ref))
+	res, err := r.Read(r.t.ctx, ref)
+	return mustBe[spi.BlobFound](r.step("reading", ref, err, "R4.read", "R4.put"), "found", res)
 }
 
 // MustMiss returns the answer for a reference that must be absent.
 func (r *Relocation) MustMiss(ref spi.Reference) spi.Missing {
-	return mustBe[spi.Missing](r.provider, "reading "+quote(string(ref)), "missing", r.MustRead(ref))
+	res, err := r.Read(r.t.ctx, ref)
+	return mustBe[spi.Missing](r.step("reading", ref, err, raised(err, "R5.closed-results", "R4.read", "R4.delete")...), "missing", res)
 }
 
 // MustRenew renews a reference that must be there.
 func (r *Relocation) MustRenew(ref spi.Reference, retention spi.Retention) spi.Renewed {
 	res, err := r.Renew(r.t.ctx, ref, retention)
-	must(r.provider, "renewing "+quote(string(ref)), res, err)
-	return mustBe[spi.Renewed](r.provider, "renewing "+quote(string(ref)), "renewed", res)
+	return mustBe[spi.Renewed](r.step("renewing", ref, err, "R4.renew"), "renewed", res)
 }
 
 // MustDelete deletes a reference, which must succeed whether it is there or not.
 func (r *Relocation) MustDelete(ref spi.Reference) {
-	if err := r.Delete(r.t.ctx, ref); err != nil {
-		r.provider.fatal("deleting "+quote(string(ref)), err)
-	}
+	err := r.Delete(r.t.ctx, ref)
+	must(r.step("deleting", ref, err, "R4.delete"), struct{}{})
 }

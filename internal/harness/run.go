@@ -254,7 +254,8 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	return out
 }
 
-// CaseBroke begins the reason of a case that is itself at fault: it panicked.
+// CaseBroke begins the reason of a case that is itself at fault: it panicked,
+// or it cited a requirement that it does not declare.
 const CaseBroke = "the case broke"
 
 // ending is how a case's goroutine ended.
@@ -270,6 +271,8 @@ func (r *runner) judge(ctx context.Context, t *T, out *result.Case, end ending, 
 	out.Findings = t.findings
 	broke, isBroken := end.panicked.(breakage)
 	switch {
+	case !isBroken && t.strange != "":
+		out.Verdict, out.Reason = result.Error, CaseBroke+": "+t.strange
 	case isBroken:
 		out.Verdict = result.Error
 		out.Reason = fmt.Sprintf("%s: %v", CaseBroke, broke.value)

@@ -74,6 +74,15 @@ func TestVerdicts(t *testing.T) {
 		{name: "a broken MUST", run: func(t *T) { t.Failf("L3.version-fresh", "x") }, verdict: result.Fail, finding: "L3.version-fresh"},
 		{name: "a broken SHOULD", run: func(t *T) { t.Failf("L6.failure-scope", "x") }, verdict: result.Advisory, finding: "L6.failure-scope"},
 		{name: "both", run: func(t *T) { t.Failf("L6.failure-scope", "x"); t.Failf("L4.put", "x") }, verdict: result.Fail, finding: "L6.failure-scope"},
+		{name: "a requirement that the case does not declare", run: func(t *T) { t.Failf("L4.put", "x"); t.Failf("L5.cas", "y") },
+			change:  func(c *Case, _ *Config) { c.Requirements = []string{"L4.put"} },
+			verdict: result.Error, reason: "the case broke: it cites L5.cas, which it does not declare: y"},
+		{name: "a step that cites", run: func(t *T) { t.Location().Citing("L3.value-durable").MustFind("k") },
+			change:  func(c *Case, _ *Config) { c.Requirements = []string{"L4.put", "L3.value-durable"} },
+			verdict: result.Fail, finding: "L3.value-durable"},
+		{name: "a step of which the case declares the rule", run: func(t *T) { t.Location().MustFind("k") },
+			change:  func(c *Case, _ *Config) { c.Requirements = []string{"L2.observation", "L4.put"} },
+			verdict: result.Fail, finding: "L4.put"},
 		{name: "a step with the wrong answer", run: func(t *T) { t.Location().MustFind("k") }, verdict: result.Fail, finding: "L4.put"},
 		{name: "a step that fails", read: func(context.Context) (spi.ReadResult, error) { return nil, storeFailure },
 			run: func(t *T) { t.Location().MustFind("k") }, verdict: result.Fail, finding: "L4.put"},
@@ -108,7 +117,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := Case{ID: "a/b/c", Requirements: []string{"L4.put"}, Run: tt.run}
+			c := Case{ID: "a/b/c", Requirements: []string{"L4.put", "L3.version-fresh", "L6.failure-scope"}, Run: tt.run}
 			cfg := config(t, env)
 			if tt.read != nil {
 				cfg.Target = stubTarget(tt.read)

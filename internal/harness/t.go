@@ -34,6 +34,7 @@ type T struct {
 
 	mu       sync.Mutex
 	findings []result.Finding
+	strange  string         // a citation of a requirement that the case does not declare, or ""
 	verdict  result.Verdict // Skipped or Error once the case said so
 	reason   string
 	ops      []string // the last operations, oldest first
@@ -312,6 +313,10 @@ func (t *T) find(requirement, what, diff string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !slices.Contains(t.definition.Requirements, requirement) {
+		t.strange = fmt.Sprintf("it cites %s, which it does not declare: %s", requirement, what)
+		return
+	}
 	if len(t.findings) >= maxFindings {
 		t.findings[maxFindings-1].More++
 		return
@@ -321,8 +326,17 @@ func (t *T) find(requirement, what, diff string) {
 	})
 }
 
-// main is the requirement that helpers cite when a step of the case fails.
-func (t *T) main() string { return t.definition.Requirements[0] }
+// Closest is the requirement that a failing step cites: of the candidates,
+// which speak of such a step, the first that the case declares, else the case's
+// main one.
+func (t *T) Closest(candidates ...string) string {
+	for _, id := range candidates {
+		if slices.Contains(t.definition.Requirements, id) {
+			return id
+		}
+	}
+	return t.definition.Requirements[0]
+}
 
 // op records an operation for the evidence.
 func (t *T) op(line string) {
@@ -366,7 +380,7 @@ func (t *T) trouble(err error) {
 	switch spi.KindOf(err) {
 	case spi.KindUnsupported:
 		// What its hello does not announce, no case asks of it.
-		t.Fatalf(t.main(), "the target says that it does not support this, although its hello announced it: %v", err)
+		t.Fatalf(t.Closest(), "the target says that it does not support this, although its hello announced it: %v", err)
 	case spi.KindInternal:
 		t.Troublef("the target's adapter failed: %v", err)
 	case "":

@@ -25,7 +25,7 @@ func blobLayoutMutants() []Mutant {
 		script("blob-layout/expiry-told-late", "R8.interop-read", "The expiry that is told is a second later than the native one.", onGet("text(expires), call('GET'", "text(expires + 1000), call('GET'")),
 		script("blob-layout/renew-untold", "R8.interop-read", "Renew changes no native expiry.", onRenew("call('PEXPIREAT', KEYS[1], text(expires))", "")),
 		script("blob-layout/delete-does-nothing", "R8.interop-read", "Delete leaves what others stored.", edit{"relocation_delete", "call('DEL', KEYS[1])", ""}),
-		script("blob-layout/compares-nothing", "R8.interop-read", "Put compares with what others stored by length alone.", onPut(" and call('GET', key) == payload", "")),
+		script("blob-layout/compares-nothing", "R4.put-compare", "Put compares with what others stored by length alone.", onPut(" and call('GET', key) == payload", "")),
 		script("blob-layout/without-expiry-accepted", "R8.unknown", "A string without expiry is accepted.", edit{"", "return nil, fail('the blob has no expiry')", "return now + 60000"}),
 		script("blob-layout/other-type-is-missing", "R8.unknown", "A key of another type is Missing.", edit{"", "if kind ~= 'string' then", "if kind ~= 'string' then if true then return end"}),
 		script("blob-layout/renews-foreign-type", "R8.unknown", "A key of another type is renewed.", onRenew("local expires, failure = blob(KEYS[1], now)", "local expires, failure = now, nil if call('TYPE', KEYS[1]).ok == 'none' or call('TYPE', KEYS[1]).ok == 'string' then expires, failure = blob(KEYS[1], now) end")),

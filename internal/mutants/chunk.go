@@ -28,7 +28,7 @@ func chunkMutants() []Mutant {
 		script("chunk/index-little-endian", "P3.index", "The checksum of an index is turned round in Redis and back in reading.",
 			onPut(set, "if "+isIndex+" then payload = string.sub(payload, 1, -5) .. string.reverse(string.sub(payload, -4)) end "+set),
 			onGet("return {'found', text(now), text(expires), "+get+"}", "local payload = "+get+" if "+isIndex+" then payload = string.sub(payload, 1, -5) .. string.reverse(string.sub(payload, -4)) end return {'found', text(now), text(expires), payload}")),
-		payloads("chunk/64-kib", "P3.index", "Payloads of more than 64 KiB are refused.", atMost(64<<10)),
+		payloads("chunk/64-kib", "P3.index P3.frame", "Payloads of more than 64 KiB are refused.", atMost(64<<10)),
 		payloads("chunk/64-mib", "P3.bounds", "A chunk of 64 MiB with its frame is refused.", atMost(spi.MaxChunkBytes)),
 		script("chunk/cut-at-64-mib", "P3.bounds", "A read ends after 64 MiB.", onGet(get, "call('GETRANGE', KEYS[1], 0, 67108863)")),
 		onRelocation("chunk/bit-altered", "P3.bounds", "A bit is altered in reading.", func(r *relocation) {
@@ -38,7 +38,7 @@ func chunkMutants() []Mutant {
 				}
 			})
 		}),
-		script("chunk/any-bytes-already-stored", "P3.store-order", "Put answers AlreadyStored for other bytes of the same length.", onPut(" and call('GET', key) == payload", "")),
+		script("chunk/any-bytes-already-stored", "R4.put-compare", "Put answers AlreadyStored for other bytes of the same length.", onPut(" and call('GET', key) == payload", "")),
 		script("chunk/same-bytes-conflict", "P3.store-order", "Put answers Conflict for the same bytes.", onPut("call('STRLEN', key) == #payload", "false")),
 		onRelocation("chunk/stored-later", "P3.store-order", "A Put is answered before it is carried out.", storedLater),
 		onRelocation("chunk/cached", "P3.data-lost", "A chunk that was read once is answered from a cache.", cachedChunks),

@@ -57,7 +57,9 @@ func clockMutants() []Mutant {
 const skewOver = 5000
 
 // hostRetention makes the expiry of a Put the host's time plus its retention.
-func hostRetention(l *location) {
+func hostRetention(l *location) { hostRetentionBy(l, hostNow) }
+
+func hostRetentionBy(l *location, hostNow func() spi.Millis) {
 	l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 		expires := func(m spi.Mutation) bool {
 			p, ok := m.(spi.Put)
@@ -83,7 +85,9 @@ func hostRetention(l *location) {
 }
 
 // blobHostRetention is hostRetention for the Relocation Store.
-func blobHostRetention(r *relocation) {
+func blobHostRetention(r *relocation) { blobHostRetentionBy(r, hostNow) }
+
+func blobHostRetentionBy(r *relocation, hostNow func() spi.Millis) {
 	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
 		result, err := r.RelocationStore.Put(ctx, ref, p, ms)
 		stored, ok := result.(spi.Stored)

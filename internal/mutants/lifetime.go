@@ -17,7 +17,7 @@ func lifetimeMutants() []Mutant {
 		provided("lifetime/relocation-closes-all", "R7.shared", "Closing one store closes every store of the provider.", closesAll),
 		provided("lifetime/location-closes-once", "L7.dispose", "Closing a store twice fails.", closesOnce),
 		provided("lifetime/relocation-closes-once", "R7.shared", "Closing a store twice fails.", closesOnce),
-		onLocation("lifetime/values-end-with-the-store", "L7.dispose", "Values that a store has put are deleted when it is closed.", func(l *location) {
+		onLocation("lifetime/values-end-with-the-store", "L3.value-durable", "Values that a store has put are deleted when it is closed.", func(l *location) {
 			var mu sync.Mutex
 			var keys []spi.Mutation
 			l.write = changeApplied(l, func(_ spi.WriteRequest, a *spi.Applied) {
@@ -37,7 +37,7 @@ func lifetimeMutants() []Mutant {
 				return l.LocationStore.Close()
 			}
 		}),
-		onRelocation("lifetime/payloads-end-with-the-store", "R7.shared", "Payloads that a store has put are deleted when it is closed.", func(r *relocation) {
+		onRelocation("lifetime/payloads-end-with-the-store", "R6.published", "Payloads that a store has put are deleted when it is closed.", func(r *relocation) {
 			var mu sync.Mutex
 			var refs []spi.Reference
 			r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {

@@ -75,5 +75,6 @@ func All() []Mutant {
 		wideMutants(),
 		pieceMutants(),
 		compareMutants(),
+		citingMutants(),
 	)
 }

@@ -120,7 +120,7 @@ func Run(ctx context.Context, config Config) result.Matrix {
 			}
 		case found:
 			m.Cases++
-			if config.Whole && !r.onTopic[c.ID] {
+			if config.Whole && !c.Broad && !r.onTopic[c.ID] {
 				m.OffTopic = append(m.OffTopic, c.ID)
 			}
 		case unused:

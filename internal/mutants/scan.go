@@ -34,7 +34,7 @@ func scanMutants() []Mutant {
 			onWrite("{key, value, version, expires, not put}", "{key, value, put and version or 'x', expires, not put}")),
 		script("scan/shows-the-present", "L5.snapshot", "Every page shows the present.", onScan("record, boundary, '-inf'", "record, '+inf', '-inf'")),
 		script("scan/expires-page-by-page", "L5.snapshot", "Expiry is judged at each page instead of at the snapshot.", onScan("live(member, began)", "live(member, now)")),
-		script("scan/cursor-for-any-prefix", "L5.snapshot", "A cursor is good for any prefix.", onScan("or snapshot[3] ~= prefix", "")),
+		script("scan/cursor-for-any-prefix", "L5.expired", "A cursor is good for any prefix.", onScan("or snapshot[3] ~= prefix", "")),
 		script("scan/wrong-prefix-unpins", "L5.snapshot", "A continuation with a wrong prefix unpins the snapshot.", onScan("return {'expired'}",
 			"call('ZREM', snapshot_boundary, id) return {'expired'}")),
 		onLocation("scan/several-round-trips", "L5.snapshot", "A scan lists the keys with SCAN and reads them one by one.", func(l *location) { l.scan = scanByKeys(l, true) }),

@@ -22,7 +22,7 @@ func valueMutants() []Mutant {
 		onLocation("read/cached", "L2.observation", "A value that was read once is answered from a cache.", cachedRead),
 		script("read/extends-expiry", "L2.observation", "Reading a value that expires pushes its expiry out by an hour.",
 			onRead("local now = clock()\n", "local now = clock()\n"+touchOnRead)),
-		onLocation("read/last-put", "L2.observation", "A read answers the bytes that the instance put last, whatever the key.", lastPut),
+		onLocation("read/last-put", "L3.value-bytes L2.observation", "A read answers the bytes that the instance put last, whatever the key.", lastPut),
 		onLocation("read/absent-is-empty", "L2.observation", "An absent key reads as an empty value.", func(l *location) {
 			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 				r, err := l.LocationStore.Read(ctx, key)
@@ -130,7 +130,7 @@ func valueMutants() []Mutant {
     elseif put or call('EXISTS', record) == 1 then`)),
 
 		onLocation("expiry/late", "L3.expired-missing", "A value is found for some time after it has expired.", foundAgain),
-		script("expiry/condition-sees-expired", "L3.expired-missing", "A condition takes an expired value for a live one.",
+		script("expiry/condition-sees-expired", "L4.missing L4.version", "A condition takes an expired value for a live one.",
 			onWrite("local exists = current and live(current, now)", "local exists = current and not current.tombstone")),
 		onLocation("buffer/one-for-all-values", "L3.result-stable", "All reads return the same buffer.", func(l *location) {
 			var mu sync.Mutex

@@ -45,6 +45,16 @@ func bothWays(c harness.Case, run func(t *harness.T, one, other party)) []harnes
 	return []harness.Case{ahead, behind}
 }
 
+// about puts another requirement first in each of the cases, where each way
+// judges something else of the target.
+func about(mains [2]string, cases []harness.Case) []harness.Case {
+	for i, main := range mains {
+		c := &cases[i]
+		c.Requirements = append([]string{main}, slices.DeleteFunc(slices.Clone(c.Requirements), func(id string) bool { return id == main })...)
+	}
+	return cases
+}
+
 // party is one of the two providers. Its methods end the case, citing a
 // requirement, when an operation fails or answers another kind of result.
 type party struct {
@@ -116,7 +126,7 @@ func (p party) conflict(requirement string, request spi.WriteRequest) {
 func (p party) put(requirement string, key spi.Key, value string, retention *spi.Retention) spi.Version {
 	a := p.apply(requirement, spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value), Retention: retention}}})
 	if len(a.PutVersions) != 1 {
-		p.t.Fatalf("L4.applied", "%s answered %d versions for one Put", p.name, len(a.PutVersions))
+		p.t.Fatalf(requirement, "%s answered %d versions for one Put", p.name, len(a.PutVersions))
 	}
 	return a.PutVersions[0].Version
 }
@@ -146,7 +156,7 @@ func (p party) finish(requirement, prefix string, limit int, page spi.Page) []sp
 		page = p.page(requirement, spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
 		items = append(items, page.Items...)
 	}
-	p.t.Fatalf("L5.limit", "the scan by %s does not end within %d pages", p.name, maxPages)
+	p.t.Fatalf(requirement, "the scan by %s does not end within %d pages", p.name, maxPages)
 	return nil
 }
 
@@ -163,7 +173,7 @@ func (p party) same(requirement string, key spi.Key, want spi.Value) {
 	got := p.find(requirement, key).Value
 	p.t.EqualBytes(requirement, fmt.Sprintf("the value of %.40q as %s reads it", key, p.name), want.Bytes, got.Bytes)
 	p.t.Checkf(got.Version == want.Version, requirement, "%s reads the version %.60q of %.40q, expected %.60q", p.name, got.Version, key, want.Version)
-	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, "L9.expiry-field", "%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
+	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, p.t.Closest("L9.expiry-field", requirement), "%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
 }
 
 func missing(key spi.Key) spi.Condition { return spi.MissingCondition{Key: key} }

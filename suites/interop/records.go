@@ -54,10 +54,10 @@ func recordCases() []harness.Case {
 		}),
 		bothWays(harness.Case{
 			ID: "interop/read/expiry", Title: "Both providers agree on the expiry that one of them set, and the record is Missing in both from then on.",
-			Requirements: []string{"L9.expiry-field", "L3.expired-missing"}, Needs: location,
+			Requirements: []string{"L9.expiry-field", "L3.expired-missing", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			one.put(requirement, "far", "v", spi.For(hour))
-			other.same(requirement, "far", one.find(requirement, "far").Value)
+			other.same("L9.expiry-field", "far", one.find(requirement, "far").Value)
 			a := one.apply(requirement, given(spi.Put{Key: "k", Bytes: []byte("v"), Retention: spi.For(150)}))
 			at := a.StoreNow + 150
 			for _, p := range []party{one, other} {

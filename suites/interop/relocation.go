@@ -103,7 +103,7 @@ func relocationCases() []harness.Case {
 					case spi.BlobFound:
 						return !t.Checkf(r.StoreNow <= at, "R3.expiry-clock", "%s found the payload at %d, expired at %d", p.name, r.StoreNow, at)
 					case spi.Missing:
-						t.Checkf(r.StoreNow >= at-1, "R3.expiry-clock", "%s misses the payload at %d, before its expiry %d", p.name, r.StoreNow, at)
+						t.Checkf(r.StoreNow >= at-1, blobRule, "%s misses the payload at %d, before its expiry %d", p.name, r.StoreNow, at)
 					}
 					return true
 				})

@@ -67,14 +67,14 @@ func scanCases() []harness.Case {
 			other.apply("L5.cas", given(set("b", "w"), version("b", items[1].Value.Version)))
 			one.conflict("L5.cas", given(set("b", "never"), version("b", items[1].Value.Version)))
 		}),
-		bothWays(harness.Case{
+		about([2]string{"L9.interop-snapshot", "L5.expired"}, bothWays(harness.Case{
 			ID: "interop/scan/foreign-cursor", Title: "A cursor of one provider is a normal result in the other: Expired, or a page of the snapshot.",
-			Requirements: []string{"L5.expired"}, Needs: location,
+			Requirements: []string{"L5.expired", "L9.interop-snapshot", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			want := seed("L5.expired", one, other, 6)
 			first := one.page("L5.expired", spi.ScanRequest{Prefix: "p/", Limit: 2})
 			if first.Next == nil {
-				t.Fatalf("L5.complete", "the first page of 6 records with limit 2 is the last one")
+				t.Fatalf(requirement, "the first page of 6 records with limit 2 is the last one")
 			}
 			r, err := other.provider.Location().Scan(t.Context(), spi.ScanRequest{Prefix: "p/", Cursor: first.Next, Limit: 10})
 			t.Checkf(err == nil, "L5.expired", "%s failed at a cursor of %s: %v", other.name, one.name, err)
@@ -86,7 +86,7 @@ func scanCases() []harness.Case {
 				return // it went on with the snapshot, and may have ended it
 			}
 			t.Equal("L9.interop-snapshot", "the snapshot after the other provider answered Expired to its cursor", want, one.finish("L9.interop-snapshot", "p/", 2, first))
-		}),
+		})),
 	)
 }
 

@@ -38,7 +38,7 @@ func sequenceCases() []harness.Case {
 		},
 		{
 			ID: "interop/concurrent/create", Title: "Of concurrent creations of one key by both providers exactly one applies.",
-			Requirements: []string{"L9.interop-read", "L4.missing"}, Needs: location, Run: creations,
+			Requirements: []string{"L4.missing", "L9.interop-read"}, Needs: location, Run: creations,
 		},
 		{
 			ID: "interop/concurrent/burst", Title: "Concurrent Puts of both providers to one key all apply, with different versions, and both read the same at the end.",

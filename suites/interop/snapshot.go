@@ -33,7 +33,7 @@ func snapshotCases() []harness.Case {
 	cases = append(cases, agedCases()...)
 	return append(cases, harness.Case{
 		ID: "interop/snapshot/two-open", Title: "Scans that both providers opened at different times each show the records of their own first page.",
-		Requirements: []string{snapshotRule, "L5.snapshot"}, Needs: location, Run: twoOpen,
+		Requirements: []string{snapshotRule, "L9.interop-scan"}, Needs: location, Run: twoOpen,
 	})
 }
 

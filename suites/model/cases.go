@@ -93,7 +93,7 @@ func sequenceCases(o Options) []harness.Case {
 	var cases []harness.Case
 	for _, s := range sequences {
 		cases = append(cases, harness.Case{
-			ID: "model/sequences/" + s.slug, Title: s.title, Requirements: strings.Fields(s.requirements), Needs: s.needs,
+			ID: "model/sequences/" + s.slug, Title: s.title, Requirements: strings.Fields(s.requirements), Broad: true, Needs: s.needs,
 			Timeout: timeout(o),
 			Run: func(t *harness.T) {
 				st := &stage{t: t}

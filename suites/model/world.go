@@ -62,6 +62,10 @@ var errUnclear = errors.New("the answer came in the millisecond of an expiry")
 // blobs are allowed.
 const slack = 1
 
+// lostBefore is how long before its expiry a value that is gone was lost,
+// rather than judged by another clock or a rounded retention.
+const lostBefore = 60_000
+
 // tick checks that the store time never goes back.
 func (w *world) tick(requirement string, now spi.Millis) error {
 	if now < w.now-slack {
@@ -224,6 +228,8 @@ func (w *world) saw(key spi.Key, result spi.ReadResult) error {
 			return nil
 		case w.wasRejected(key, nil):
 			return broken("L4.all-or-nothing", "%q is missing, as a batch that conflicted would have left it", key)
+		case r.expires > a.StoreNow+lostBefore:
+			return broken("L4.put", "%q is missing at %d although it was put and not deleted, long before it expires at %d", key, a.StoreNow, r.expires)
 		case r.expires != spi.NoExpiry:
 			return broken("L3.expiry-clock", "%q is missing at %d, before it expires at %d", key, a.StoreNow, r.expires)
 		}

@@ -20,7 +20,7 @@ func boundCases() []harness.Case {
 		"P3.bounds R3.size", largestChunk)
 	largest.Heavy = true
 	large := payloadCase("bounds/200-mib", "A payload of 200 MiB in four chunks comes back whole.",
-		"P3.bounds", func(t *harness.T) { stream(t, 200<<20) })
+		"P3.bounds P3.index P3.join-order", func(t *harness.T) { stream(t, 200<<20) })
 	large.Heavy, large.Large, large.Timeout = true, true, 5*time.Minute
 	most := payloadCase("bounds/most-chunks", "A payload of 4,096 chunks has all of them in its index and comes back whole.",
 		"P3.bounds P3.index", mostChunks)
@@ -33,13 +33,13 @@ func mostChunks(t *harness.T) {
 	f := onTarget(t)
 	f.ChunkSize = 16
 	data := random(t, spi.MaxChunks*f.ChunkSize)
-	f.scatter("p", data)
+	f.scatter("P3.bounds", "P3.index", "p", data)
 	x, _, err := f.Index(t.Context(), index("p"))
 	if err != nil {
 		f.fail("P3.index", err, "reading the index of %d chunks", spi.MaxChunks)
 	}
 	t.Checkf(len(x.Chunks) == spi.MaxChunks, "P3.index", "the index names %d chunks, expected %d", len(x.Chunks), spi.MaxChunks)
-	t.EqualBytes("P3.bounds", "the payload", data, f.gather(x))
+	t.EqualBytes("P3.bounds", "the payload", data, f.gather("P3.bounds", x))
 }
 
 // largestChunk describes the frame instead of carrying it, so that 64 MiB need

@@ -12,9 +12,9 @@ import (
 func interopCases() []harness.Case {
 	return []harness.Case{
 		payloadCase("interop/from-target", "A payload of the target is joined, renewed, completed and deleted by the reference.",
-			"R8.interop-read P3.frame", func(t *harness.T) { shared(t, onTarget(t), onReference(t)) }, harness.NeedLayout),
+			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onTarget(t), onReference(t)) }, harness.NeedLayout),
 		payloadCase("interop/from-reference", "A payload of the reference is joined, renewed, completed and deleted by the target.",
-			"R8.interop-read P3.frame", func(t *harness.T) { shared(t, onReference(t), onTarget(t)) }, harness.NeedLayout),
+			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onReference(t), onTarget(t)) }, harness.NeedLayout),
 	}
 }
 

@@ -19,8 +19,8 @@ func joinCases() []harness.Case {
 				f := onTarget(t)
 				f.ChunkSize = 1 << 10
 				data := random(t, 60<<10-100)
-				x := f.scatter("p", data)
-				t.EqualBytes("P3.join-order", "the payload", data, f.gather(x))
+				x := f.scatter("P3.join-order", "P3.join-order", "p", data)
+				t.EqualBytes("P3.join-order", "the payload", data, f.gather("P3.join-order", x))
 				f.whole("P3.join-order", "p", data)
 			}),
 		payloadCase("join-order/together", "Readers of several payloads that share an instance each get their own.",
@@ -31,8 +31,8 @@ func joinCases() []harness.Case {
 const workers = 8
 
 // scatter stores the chunks of a payload in a random order, several at a time,
-// and then the index.
-func (f framework) scatter(name string, data []byte) payload.Index {
+// and then the index, and cites a requirement for each.
+func (f framework) scatter(ofChunks, ofIndex, name string, data []byte) payload.Index {
 	t, p := f.t, plan(name, len(data))
 	split, err := payload.NewSplitter(bytes.NewReader(data), p.Length, f.ChunkSize)
 	if err != nil {
@@ -52,32 +52,32 @@ func (f framework) scatter(name string, data []byte) payload.Index {
 		x.CRC = payload.Combine(x.CRC, c.CRC, c.Length)
 		x.Chunks, frames = append(x.Chunks, c), append(frames, bytes.Clone(frame))
 	}
-	f.scattered(len(frames), func(order int) { f.store(x.Chunks[order].Reference, frames[order]) })
+	f.scattered(len(frames), func(order int) { f.store(ofChunks, x.Chunks[order].Reference, frames[order]) })
 	raw, err := payload.EncodeIndex(x)
 	if err != nil {
 		t.Troublef("the index could not be encoded: %v", err)
 	}
-	f.store(p.Index, raw)
+	f.store(ofIndex, p.Index, raw)
 	return x
 }
 
-func (f framework) store(ref spi.Reference, raw []byte) {
+func (f framework) store(requirement string, ref spi.Reference, raw []byte) {
 	r, err := f.Blobs.Put(f.t.Context(), ref, raw, spi.Retention(hour))
 	if err != nil {
-		f.fail("R4.put", err, "putting %q", ref)
+		f.fail(requirement, err, "putting %q", ref)
 	}
 	if _, ok := r.(spi.Stored); !ok {
-		f.t.Fatalf("R4.put", "putting %q answered %s, expected stored", ref, harness.Describe(r))
+		f.t.Fatalf(requirement, "putting %q answered %s, expected stored", ref, harness.Describe(r))
 	}
 }
 
 // gather reads the chunks of a payload in a random order, several at a time.
-func (f framework) gather(x payload.Index) []byte {
+func (f framework) gather(requirement string, x payload.Index) []byte {
 	parts := make([][]byte, len(x.Chunks))
 	f.scattered(len(parts), func(order int) {
 		part, err := f.Confirm(f.t.Context(), order, x.Chunks[order])
 		if err != nil {
-			f.fail("P3.join-order", err, "reading chunk %d among others", order)
+			f.fail(requirement, err, "reading chunk %d among others", order)
 		}
 		parts[order] = part
 	})

@@ -14,13 +14,13 @@ import (
 func orderCases() []harness.Case {
 	return []harness.Case{
 		payloadCase("store-order/visible", "When the index is about to be stored every chunk can be read through another instance.",
-			"P3.store-order R4.put", chunksVisible),
+			"P3.store-order", chunksVisible),
 		payloadCase("store-order/taken-chunk", "A chunk whose reference holds other bytes ends storing: there is no index, and those bytes stay.",
-			"P3.store-order R4.put-compare", takenChunk),
+			"P3.store-order R4.put-compare R4.put-keeps", takenChunk),
 		payloadCase("store-order/taken-index", "An index whose reference holds other bytes is not stored, and those bytes stay.",
-			"P3.store-order R4.put-compare", takenIndex),
+			"R4.put-compare R4.put-keeps P3.store-order P3.index", takenIndex),
 		payloadCase("store-order/completed", "Storing that broke off has left no index; the same payload stored again completes it, again and again.",
-			"P3.store-order R4.put-compare", completed),
+			"P3.store-order R4.put-compare P3.data-lost", completed),
 	}
 }
 
@@ -73,7 +73,7 @@ func takenChunk(t *harness.T) {
 			name := fmt.Sprintf("p%d-%d", order, i)
 			t.Relocation().MustStore(chunk(name, order), there, spi.Retention(hour))
 			_, err := f.Put(t.Context(), plan(name, len(data)), bytes.NewReader(data))
-			f.taken(err, "chunk")
+			f.taken("P3.store-order", "chunk", err)
 			t.EqualBytes("R4.put-keeps", "what stood at the chunk's reference before", there, t.Relocation().MustFind(chunk(name, order)).Bytes)
 			t.Relocation().MustMiss(index(name))
 		}
@@ -89,18 +89,20 @@ func takenIndex(t *harness.T) {
 	other := plan("p", len(data))
 	other.InventoryDigest[0] ^= 1
 	_, err := f.Put(t.Context(), other, bytes.NewReader(data))
-	f.taken(err, "index")
+	f.taken("R4.put-compare", "index", err)
 	t.EqualBytes("R4.put-keeps", "the index that stood there before", there, t.Relocation().MustFind(index("p")).Bytes)
 	t.Equal("P3.index", "the leading index that is read", x, f.whole("P3.store-order", "p", data))
 }
 
 // taken checks that storing ended with a conflict. A Put that took other bytes
 // for the same ones comes to light when they are read back.
-func (f framework) taken(err error, what string) {
+func (f framework) taken(requirement, what string, err error) {
 	var lost *payload.DataLost
 	switch {
 	case errors.Is(err, payload.ErrReferenceTaken):
-	case err == nil, errors.As(err, &lost):
+	case err == nil:
+		f.t.Failf(requirement, "a payload was stored although other bytes stand at the reference of its %s", what)
+	case errors.As(err, &lost):
 		f.t.Failf("R4.put-compare", "putting a payload's %s where other bytes stand answered no conflict; then storing ended with: %v", what, err)
 	default:
 		f.fail("P3.store-order", err, "storing a payload of which the %s's reference is taken", what)

@@ -19,26 +19,26 @@ func blobCases() []harness.Case {
 	return []harness.Case{
 		{
 			ID: "redislayout/blob/key", Title: "A payload stands at a Redis key that ends in its reference exactly as it was issued.",
-			Requirements: []string{"R8.key"}, Needs: relocation, Run: blobKeys,
+			Requirements: []string{"R8.key", "R8.string"}, Needs: relocation, Run: blobKeys,
 		},
 		{
 			ID: "redislayout/blob/raw-bytes", Title: "A payload is a Redis string of its raw bytes, be they empty, text or any of the 256.",
-			Requirements: []string{"R8.string"}, Needs: relocation, Run: blobBytes,
+			Requirements: []string{"R8.string", "R8.key"}, Needs: relocation, Run: blobBytes,
 		},
 		{
 			ID: "redislayout/blob/expiry", Title: "Put sets a native expiry in milliseconds, the one that it reports.",
-			Requirements: []string{"R8.string"}, Needs: relocation,
+			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation,
 			Run: func(t *harness.T) {
 				checkExpiry(t, "the expiry after Put", 61_500, func() spi.Millis { return t.Relocation().MustStore("r", []byte("p"), 61_500).ExpiresAt })
 			},
 		},
 		{
 			ID: "redislayout/blob/renew", Title: "Renew sets a new native expiry on the same Redis key and leaves the bytes alone, be it later or earlier.",
-			Requirements: []string{"R8.string"}, Needs: relocation, Run: blobRenew,
+			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation, Run: blobRenew,
 		},
 		{
 			ID: "redislayout/blob/delete", Title: "Delete removes the payload's Redis key.",
-			Requirements: []string{"R8.string"}, Needs: relocation,
+			Requirements: []string{"R8.string", "R8.key"}, Needs: relocation,
 			Run: func(t *harness.T) {
 				t.Relocation().MustStore("r", []byte("p"), hour)
 				checkBlob(t, t.Redis(), "r", []byte("p"))
@@ -85,7 +85,15 @@ func checkExpiry(t *harness.T, what string, retention spi.Millis, operation func
 	reported := operation()
 	after := t.Now()
 	ttl := raw.Must(t.Redis().PTTL(t.Context(), key).Result())(t, "PTTL")
-	if !t.Checkf(ttl > 0, "R8.string", "%s is no native one: the string has none", what) {
+	switch kind := raw.On(t).Type(key); {
+	case kind == "none":
+		t.Failf("R8.key", "%s can't be seen: nothing stands at the Redis key %.200q", what, key)
+		return
+	case kind != "string":
+		t.Failf("R8.string", "%s can't be seen: the payload's Redis key holds a %s", what, kind)
+		return
+	case ttl < 0: // -1 and -2, which go-redis hands on as nanoseconds
+		t.Failf("R8.string", "%s is no native one: the string at the payload's Redis key has none", what)
 		return
 	}
 	end := t.Now()
@@ -112,7 +120,7 @@ func foreignBlobCases() []harness.Case {
 	cases := []harness.Case{
 		{
 			ID: "redislayout/foreign/blob", Title: "A payload of another provider reads, compares, renews and is deleted like an own one.",
-			Requirements: []string{"R8.interop-read"}, Needs: relocation, Run: foreignBlob,
+			Requirements: []string{"R8.interop-read", "R8.string", "R8.key"}, Needs: relocation, Run: foreignBlob,
 		},
 		{
 			ID: "redislayout/unreadable/blob-without-expiry", Title: "A string without expiry is an explicit store failure in Put, Read and Renew.",

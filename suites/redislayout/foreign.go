@@ -127,7 +127,7 @@ func foreignExpires(t *harness.T) {
 		case spi.Found:
 			t.Checkf(r.StoreNow < at, "L3.expired-missing", "found at %d although the record expired at %d", r.StoreNow, at)
 		case spi.Missing:
-			t.Checkf(r.StoreNow >= at, "L3.expired-missing", "missing at %d although the record expires at %d", r.StoreNow, at)
+			t.Checkf(r.StoreNow >= at, "L9.interop-read", "missing at %d although the record expires at %d", r.StoreNow, at)
 			return true
 		}
 		return false

@@ -18,7 +18,7 @@ func keyCases() []harness.Case {
 	return []harness.Case{
 		{
 			ID: "redislayout/keys/record", Title: "A record stands at the SHA-256 of its logical key, whatever characters that holds.",
-			Requirements: []string{"L9.key"}, Needs: location, Run: recordKeys,
+			Requirements: []string{"L9.key", "L9.member"}, Needs: location, Run: recordKeys,
 		},
 		{
 			ID: "redislayout/keys/one-slot", Title: "After a busy life every Redis key of the store carries the hash tag zlink-location-v3.",
@@ -121,7 +121,8 @@ func storesApart(t *harness.T) {
 	t.Location().MustPut("r", []byte("record"), nil)
 	t.Location().MustDelete("r")
 	t.EqualBytes("R8.apart", "the payload r after the record r was deleted", []byte("payload"), t.Relocation().MustFind("r").Bytes)
-	checkBlob(t, t.Redis(), "r", []byte("payload"))
+	t.Checkf(raw.On(t).Type(layout.BlobKey(t.KeyPrefix(), "r")) == "string", "R8.apart",
+		"the payload r is no string among the keys of the Relocation Store; the keys under the prefix are %.400q", raw.On(t).All())
 }
 
 // onCluster has the server for itself, so that a key outside the prefix shows
@@ -129,12 +130,13 @@ func storesApart(t *harness.T) {
 func onCluster(t *harness.T) {
 	server := t.Server(redisenv.ServerOptions{Cluster: true})
 	client := t.Client(server)
-	busyLocation(t.Target().OpenLocation(harness.Store{Server: server}))
-	busyRelocation(t.Target().OpenRelocation(harness.Store{Server: server}))
-	keys := raw.At(t, client, t.KeyPrefix())
-	checkTags(t, "L9.slot", keys.Server(), layout.LocationTag, layout.RelocationTag)
-	t.EqualBytes("L9.key", "the record {k0}", []byte("newer"), keys.Current("{k0}").Member.Value)
-	checkBlob(t, client, "{k0}", []byte("payload"))
+	records := t.Target().OpenLocation(harness.Store{Server: server})
+	busyLocation(records)
+	payloads := t.Target().OpenRelocation(harness.Store{Server: server}).Citing("R8.slot")
+	busyRelocation(payloads)
+	checkTags(t, "L9.slot", raw.At(t, client, t.KeyPrefix()).Server(), layout.LocationTag, layout.RelocationTag)
+	t.EqualBytes("L9.slot", "the record {k0}", []byte("newer"), records.MustFind("{k0}").Value.Bytes)
+	t.EqualBytes("R8.slot", "the payload {k0}", []byte("payload"), payloads.MustFind("{k0}").Bytes)
 }
 
 // checkBlob checks the payload's Redis key and its raw bytes (R8.key, R8.string).

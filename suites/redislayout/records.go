@@ -14,11 +14,11 @@ func recordCases() []harness.Case {
 	return []harness.Case{
 		{
 			ID: "redislayout/record/zset", Title: "A record is a sorted set without a native Redis expiry, also when its value has a retention.",
-			Requirements: []string{"L9.zset", "L9.interop-snapshot"}, Needs: location, Run: sortedSet,
+			Requirements: []string{"L9.interop-snapshot", "L9.zset"}, Needs: location, Run: sortedSet,
 		},
 		{
 			ID: "redislayout/record/score-grows", Title: "Each Put of a key is the member with the highest score and above all scores before it.",
-			Requirements: []string{"L9.zset"}, Needs: location, Run: scoreGrows,
+			Requirements: []string{"L9.zset", "L9.member"}, Needs: location, Run: scoreGrows,
 		},
 		{
 			ID: "redislayout/record/score-across-keys", Title: "The scores of one commit are above those of all commits before it, whichever keys they changed.",
@@ -38,11 +38,11 @@ func recordCases() []harness.Case {
 		},
 		{
 			ID: "redislayout/tombstone/deleted", Title: "After a Delete the current member is an empty tombstone with a version, or the record's key is gone.",
-			Requirements: []string{"L9.tombstone"}, Needs: location, Run: deletedTombstone,
+			Requirements: []string{"L9.tombstone", "L9.member"}, Needs: location, Run: deletedTombstone,
 		},
 		{
 			ID: "redislayout/tombstone/open-snapshot", Title: "A Delete under an open scan leaves an empty tombstone, if anything, and the scan whole.",
-			Requirements: []string{"L9.tombstone"}, Needs: location, Run: tombstoneUnderScan,
+			Requirements: []string{"L9.tombstone", "L9.member", "L5.complete"}, Needs: location, Run: tombstoneUnderScan,
 		},
 		{
 			ID: "redislayout/tombstone/recreated", Title: "A Put after a Delete is a member without the tombstone flag.",
@@ -173,7 +173,7 @@ func tombstoneUnderScan(t *harness.T) {
 	}
 	checkTombstone(t, "3")
 	items := store.MustFinish("", 1, first)
-	t.Checkf(len(items) == 4, "L5.snapshot", "the scan shows %d records, expected the 4 that were there at its first page", len(items))
+	t.Checkf(len(items) == 4, "L9.tombstone", "the scan shows %d records, expected the 4 that were there at its first page", len(items))
 }
 
 func recreated(t *harness.T) {
@@ -183,5 +183,5 @@ func recreated(t *harness.T) {
 	store.MustPut("k", nil, nil)
 	e := raw.On(t).Current("k")
 	t.Checkf(!e.Member.Tombstone, "L9.tombstone", "an empty value that was put after a Delete is stored as a tombstone")
-	t.Checkf(len(store.MustFind("k").Value.Bytes) == 0, "L3.value-bytes", "the empty value does not come back empty")
+	t.Checkf(len(store.MustFind("k").Value.Bytes) == 0, "L9.tombstone", "the empty value does not come back empty")
 }

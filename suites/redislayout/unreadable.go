@@ -88,7 +88,7 @@ func unreadableCases() []harness.Case {
 	for _, u := range unreadable {
 		cases = append(cases, harness.Case{
 			ID: "redislayout/unreadable/" + u.name, Title: fmt.Sprintf("A member with %s is an explicit store failure on read and in conditions.", u.title),
-			Requirements: []string{"L9.unknown-tag"}, Needs: location,
+			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
 			Run: func(t *harness.T) {
 				raw.On(t).Put("k", u.bytes)
 				refusesRecord(t, t.Location(), "k")
@@ -98,13 +98,13 @@ func unreadableCases() []harness.Case {
 	for _, w := range wrongTypes {
 		cases = append(cases, harness.Case{
 			ID: "redislayout/unreadable/type-" + w.name, Title: fmt.Sprintf("A record's Redis key that is %s is an explicit store failure on read and in conditions.", w.title),
-			Requirements: []string{"L9.unknown-tag"}, Needs: location,
+			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
 			Run: func(t *harness.T) {
 				plantType(t, w.plant, "k")
 				key := layout.RecordKey(t.KeyPrefix(), "k")
 				before := raw.On(t).Dump(key)
 				refusesRecord(t, t.Location(), "k")
-				t.Checkf(raw.On(t).Dump(key) == before, "L9.no-legacy", "the Redis key of another type was changed by operations that failed")
+				t.Checkf(raw.On(t).Dump(key) == before, "L9.unknown-tag", "the Redis key of another type was changed by operations that failed")
 			},
 		})
 	}
@@ -129,7 +129,7 @@ func scanUnreadable(t *harness.T) {
 		raw.On(t).Put("k", u.bytes)
 		r, err := t.Location().Scan(t.Context(), spi.ScanRequest{Prefix: "k", Limit: 10})
 		if err != nil {
-			t.ErrorKind("L6.failure-class", "a scan over a record with "+u.title, err, spi.KindStoreFailure)
+			t.ErrorKind("L9.unknown-tag", "a scan over a record with "+u.title, err, spi.KindStoreFailure)
 			continue
 		}
 		if page, ok := r.(spi.Page); ok {
@@ -147,7 +147,7 @@ func scopeCases() []harness.Case {
 		},
 		{
 			ID: "redislayout/scope/same-batch", Title: "A write that an unreadable record stopped can be repeated without it.",
-			Requirements: []string{"L6.failure-scope", "L4.all-or-nothing"}, Needs: location, Run: sameBatch,
+			Requirements: []string{"L6.failure-scope", "L9.unknown-tag", "L4.all-or-nothing"}, Needs: location, Run: sameBatch,
 		},
 	}
 }

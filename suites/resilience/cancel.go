@@ -13,7 +13,7 @@ import (
 // cancelCases cancel operations that are under way. How soon one ends then is
 // open; that it claims nothing which it can't know is not.
 func cancelCases() []harness.Case {
-	requirements := func(k *kind) string { return k.unknown + " " + k.recover }
+	requirements := func(k *kind) string { return k.unknown + " " + k.recover + " " + k.class }
 	return append(
 		eachKind("cancel/silent", "Every operation of a %s that is cancelled while Redis is silent fails, and works again afterwards.",
 			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.Swallow) }, targets.CapCancellation),

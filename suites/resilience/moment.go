@@ -31,7 +31,7 @@ func momentCases() []harness.Case {
 			"L5.snapshot", openScanAtExpiry),
 		newCase(&location, "moment/put",
 			"A Put in the millisecond in which the old value expires stays, whatever clean-up does then and later.",
-			"L4.put L3.version-fresh L3.value-durable L5.complete", putAtExpiry),
+			"L3.value-durable L4.put L3.version-fresh L5.complete", putAtExpiry),
 		newCase(&location, "moment/delete", "A Delete in the millisecond in which a value expires applies.",
 			"L4.delete L4.applied", deleteAtExpiry),
 	}

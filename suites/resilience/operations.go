@@ -12,8 +12,9 @@ import (
 type operation struct {
 	slug, title string
 	kind        *kind
-	once        bool // its effect would show if it happened twice
-	follows     bool // it goes on with what the same instance began
+	rule        string // what it answers to on a Redis without a fault
+	once        bool   // its effect would show if it happened twice
+	follows     bool   // it goes on with what the same instance began
 	prepare     func(w *world, name string) attempt
 }
 
@@ -52,26 +53,26 @@ const (
 )
 
 var operations = []operation{
-	{slug: "location-read", title: "a Read", kind: &location, prepare: locationRead},
-	{slug: "location-put", title: "a Put", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+	{slug: "location-read", title: "a Read", kind: &location, rule: "L2.observation", prepare: locationRead},
+	{slug: "location-put", title: "a Put", kind: &location, rule: "L4.put", once: true, prepare: func(w *world, name string) attempt {
 		w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 		return locationWrite(w, name, nil)
 	}},
-	{slug: "location-create", title: "a Put if missing", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+	{slug: "location-create", title: "a Put if missing", kind: &location, rule: "L4.missing", once: true, prepare: func(w *world, name string) attempt {
 		return locationWrite(w, name, spi.MissingCondition{Key: spi.Key(name)})
 	}},
-	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, once: true, prepare: func(w *world, name string) attempt {
+	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, rule: "L4.version", once: true, prepare: func(w *world, name string) attempt {
 		v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 		return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
 	}},
-	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, once: true, prepare: locationDelete},
-	{slug: "scan-first", title: "a Scan for the first page", kind: &location, prepare: scanFirst},
-	{slug: "scan-next", title: "a Scan for the next page", kind: &location, follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
-	{slug: "scan-last", title: "a Scan for the last page", kind: &location, follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
-	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, prepare: relocationPut},
-	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, prepare: relocationRead},
-	{slug: "relocation-renew", title: "a Renew", kind: &relocation, prepare: relocationRenew},
-	{slug: "relocation-delete", title: "a Delete of a payload", kind: &relocation, prepare: relocationDelete},
+	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, rule: "L4.delete", once: true, prepare: locationDelete},
+	{slug: "scan-first", title: "a Scan for the first page", kind: &location, rule: "L5.complete", prepare: scanFirst},
+	{slug: "scan-next", title: "a Scan for the next page", kind: &location, rule: "L5.complete", follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
+	{slug: "scan-last", title: "a Scan for the last page", kind: &location, rule: "L5.complete", follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
+	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, rule: "R4.put", prepare: relocationPut},
+	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, rule: "R4.read", prepare: relocationRead},
+	{slug: "relocation-renew", title: "a Renew", kind: &relocation, rule: "R4.renew", prepare: relocationRenew},
+	{slug: "relocation-delete", title: "a Delete of a payload", kind: &relocation, rule: "R4.delete", prepare: relocationDelete},
 }
 
 // operationsOf are the operations on a store of the kind.
@@ -140,13 +141,13 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 			return now.String()
 		},
 		again: func(now state) {
-			seen := w.location.MustRead(key)
+			seen := w.location.Citing(w.kind.reconstruct).MustRead(key)
 			w.t.Checkf(stateOf(seen) == now, w.kind.reconstruct, "the same instance reads %s, but %s", harness.Describe(seen), now)
 			var known spi.Condition = spi.MissingCondition{Key: key}
 			if now.exists {
 				known = spi.VersionCondition{Key: key, Expected: now.version}
 			}
-			r := w.location.MustWrite(put(key, "decided", known))
+			r := w.location.Citing(w.kind.reconstruct).MustWrite(put(key, "decided", known))
 			_, applied := r.(spi.Applied)
 			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s", harness.Describe(r))
 		},
@@ -213,14 +214,14 @@ func scanFirst(w *world, name string) attempt {
 func scanNext(w *world, name string, limit int) attempt {
 	all := scanned(w, name)
 	var first spi.Page
-	w.t.Await(w.kind.recover, "a first page", recoverLimit, func() bool {
+	w.t.Await(w.t.Closest(w.kind.recover), "a first page", recoverLimit, func() bool {
 		r, err := w.location.Scan(w.t.Context(), spi.ScanRequest{Prefix: name + "/", Limit: 1})
 		page, ok := r.(spi.Page)
 		first = page
 		return err == nil && ok
 	})
 	if first.Next == nil {
-		w.t.Fatalf("L5.complete", "a page of %d with limit 1 has no cursor, although %d records match", len(first.Items), len(all))
+		w.t.Fatalf(w.t.Closest(), "a page of %d with limit 1 has no cursor, although %d records match", len(first.Items), len(all))
 	}
 	return attempt{
 		do: func(ctx context.Context) (any, error) {
@@ -274,12 +275,13 @@ func relocationPut(w *world, name string) attempt {
 			return blobLie(now, newBytes, expiresAt)
 		},
 		again: func(now state) {
-			r := w.relocation.MustPut(ref, []byte(newBytes), spi.Retention(hour))
+			r := w.relocation.Citing(w.kind.reconstruct).MustPut(ref, []byte(newBytes), spi.Retention(hour))
 			_, already := r.(spi.AlreadyStored)
 			_, stored := r.(spi.Stored)
 			w.t.Checkf(already && now.exists || stored && !now.exists, w.kind.reconstruct,
 				"Put again with the same bytes answered %s, but before it %s", harness.Describe(r), now)
-			w.t.EqualBytes(w.kind.reconstruct, "the payload after Put again", []byte(newBytes), w.relocation.MustFind(ref).Bytes)
+			found := w.relocation.Citing(w.kind.reconstruct).MustFind(ref)
+			w.t.EqualBytes(w.kind.reconstruct, "the payload after Put again", []byte(newBytes), found.Bytes)
 		},
 	}
 }

@@ -82,7 +82,7 @@ func interleave(t *harness.T, r race) {
 	}
 	n := len(w.proxy.CommandsSince(mark))
 	if n == 0 {
-		t.Skipf("the target's commands do not pass through the fault proxy")
+		t.Skipf("the operation sends no command to Redis, so that nothing can happen between two")
 	}
 	for _, at := range each(n) {
 		for _, place := range []struct {

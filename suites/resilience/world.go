@@ -92,12 +92,16 @@ func (w *world) pingUnder(token context.Context) error {
 // works waits until the instance behind the proxy works. after says what it
 // has to recover from.
 func (w *world) works(after string) {
-	w.t.Await(w.kind.recover, "a successful operation of the same instance "+after, recoverLimit, func() bool { return w.ping() == nil })
+	w.worksBy(w.kind.recover, after)
+}
+
+func (w *world) worksBy(requirement, after string) {
+	w.t.Await(requirement, "a successful operation of the same instance "+after, recoverLimit, func() bool { return w.ping() == nil })
 }
 
 // warm brings the instance behind the proxy to the point where it has
 // connected and done everything that only a first use needs.
-func (w *world) warm() { w.works("on a Redis that answers") }
+func (w *world) warm() { w.worksBy(w.t.Closest(), "on a Redis that answers") }
 
 // disarm ends all faults.
 func (w *world) disarm() {
@@ -122,15 +126,15 @@ func (w *world) commands(op operation) int {
 		mark = w.proxy.Mark()
 		answer, err := a.do(w.t.Context())
 		if err != nil {
-			w.t.Fatalf(w.kind.recover, "%s failed on a Redis without a fault: %v", op.title, err)
+			w.t.Fatalf(w.t.Closest(op.rule), "%s failed on a Redis without a fault: %v", op.title, err)
 		}
 		if lie := a.lie(answer, a.look()); lie != "" {
-			w.t.Fatalf(w.kind.recover, "%s answered %s on a Redis without a fault, but %s", op.title, harness.Describe(answer), lie)
+			w.t.Fatalf(w.t.Closest(op.rule), "%s answered %s on a Redis without a fault, but %s", op.title, harness.Describe(answer), lie)
 		}
 	}
 	n := len(w.proxy.CommandsSince(mark))
 	if n == 0 {
-		w.t.Skipf("the target's commands do not pass through the fault proxy")
+		w.t.Skipf("%s sends no command to Redis, so that none can be aimed at", op.title)
 	}
 	return n
 }

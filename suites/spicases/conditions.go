@@ -17,7 +17,7 @@ func conditionCases() []harness.Case {
 			func(t *harness.T) { conditionGroupCase(t, g) }, g.needs...))
 	}
 	return append(cases,
-		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version", "L4.version", versionExact),
+		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version", "L4.version L4.all-or-nothing", versionExact),
 		locationCase("conditions/on-other-keys", "A condition gates mutations of other keys", "L4.all-or-nothing L4.version L4.missing", conditionOnOtherKeys),
 		locationCase("conditions/before-mutations", "Conditions see the store as it was before the batch's own mutations", "L4.all-or-nothing", conditionsFirst),
 		locationCase("conditions/silent", "A Conflict carries the store time alone and an applied check no version", "L4.conflict-silent L3.store-now L4.condition-only", conflictSilent),
@@ -201,15 +201,18 @@ func conditionGroupCase(t *harness.T, g conditionGroup) {
 	for _, trial := range trials {
 		keys := []spi.Key{trial.key, trial.key + " beside"}
 		want := look(l, keys...)
-		result := l.MustWrite(trial.request)
+		requirement, speaks := "L4.all-or-nothing", g.requirement
+		if len(trial.request.Mutations) == 0 {
+			speaks = "L4.condition-only"
+		}
+		result := l.Citing(speaks).MustWrite(trial.request)
 		what := trial.what + ": " + harness.Describe(trial.request) + " → " + harness.Describe(result)
 		applied, ok := result.(spi.Applied)
-		if !t.Checkf(ok == g.holds, g.requirement, "%s", what) {
+		if !t.Checkf(ok == g.holds, speaks, "%s", what) {
 			continue
 		}
-		requirement := "L4.all-or-nothing"
 		if ok {
-			requirement = g.requirement
+			requirement = speaks
 			t.Checkf(len(applied.PutVersions) == putsOf(trial.request), "L4.applied", "%s: expected one version for each Put", what)
 			apply(want, trial.request, applied)
 		}
@@ -315,7 +318,9 @@ func conflictSilent(t *harness.T) {
 	v := l.MustPut("k", []byte("value"), nil)
 	for range 3 {
 		bracketed(t, "Conflict", func() spi.Millis {
-			return l.MustConflict(write(given(spi.MissingCondition{Key: "k"}), put("k", "new"))).StoreNow
+			c := l.MustConflict(write(given(spi.MissingCondition{Key: "k"}), put("k", "new")))
+			t.Checkf(c.StoreNow > 0, "L4.conflict-silent", "a Conflict came without the store time that it must carry")
+			return c.StoreNow
 		})
 		bracketed(t, "Applied", func() spi.Millis {
 			a := l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: v})))

@@ -29,7 +29,7 @@ func expiryCases() []harness.Case {
 		locationCase("expiry/on-time", "A value is found before expiresAt and Missing from expiresAt on.",
 			"L3.expired-missing L3.expiry-clock", expiresOnTime),
 		locationCase("expiry/each-on-its-own", "Of a batch of three values, only the one of which the retention is over goes.",
-			"L3.expired-missing L3.value-durable L5.complete", eachOnItsOwn),
+			"L3.value-durable L3.expired-missing L5.complete", eachOnItsOwn),
 		locationCase("expiry/frees-missing-condition", "A Missing condition holds for an expired key.",
 			"L4.missing L3.expired-missing", expiryFreesMissing),
 		locationCase("expiry/fails-version-condition", "A Version condition with the last version of an expired key is a Conflict.",
@@ -39,7 +39,7 @@ func expiryCases() []harness.Case {
 		locationCase("expiry/delete-expired", "Deleting an expired key applies.",
 			"L4.delete L4.applied", deleteExpired),
 		locationCase("expiry/overwrite-durable", "A Put without retention makes a value durable that had one.",
-			"L4.put L3.value-durable", overwriteDurable),
+			"L3.value-durable L4.put", overwriteDurable),
 		locationCase("expiry/overwrite-extends", "A Put with a later expiry replaces the earlier one.",
 			"L4.put L3.expiry-clock", overwriteExtends),
 		locationCase("expiry/overwrite-shortens", "A Put with an earlier expiry replaces the later one, and one with retention a durable value.",
@@ -131,7 +131,7 @@ func eachOnItsOwn(t *harness.T) {
 	awaitExpiry(t, t.Now()+brief)
 	l.MustMiss("brief")
 	t.EqualBytes("L3.value-durable", "the durable value", []byte("v"), l.MustFind("durable").Value.Bytes)
-	t.EqualBytes("L3.expired-missing", "the value with an hour", []byte("v"), l.MustFind("long").Value.Bytes)
+	t.EqualBytes("L3.expired-missing", "the value with an hour", []byte("v"), l.Citing("L3.expired-missing").MustFind("long").Value.Bytes)
 	var keys []spi.Key
 	for _, item := range l.MustScan("", 10) {
 		keys = append(keys, item.Key)
@@ -146,7 +146,7 @@ func expiryFreesMissing(t *harness.T) {
 	l.MustApply(write(given(spi.MissingCondition{Key: "k"}), put("k", "next")))
 	f := l.MustFind("k")
 	t.EqualBytes("L4.missing", "the value put under the Missing condition", []byte("next"), f.Value.Bytes)
-	t.Equal("L4.put", "its expiry", spi.NoExpiry, f.Value.ExpiresAt)
+	t.Equal("L4.missing", "its expiry", spi.NoExpiry, f.Value.ExpiresAt)
 }
 
 func expiryFailsVersion(t *harness.T) {
@@ -203,8 +203,8 @@ func overwriteShortens(t *harness.T) {
 		putFor("durable", "second", brief),
 	))
 	awaitExpiry(t, t.Now()+brief)
-	l.MustMiss("long")
-	l.MustMiss("durable")
+	l.Citing("L4.put").MustMiss("long")
+	l.Citing("L4.put").MustMiss("durable")
 }
 
 func conflictKeepsExpiry(t *harness.T) {

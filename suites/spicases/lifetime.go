@@ -130,7 +130,7 @@ func payloadsOutlive(t *harness.T) {
 	if err := first.Close(); err != nil {
 		t.Fatalf("R7.shared", "Close failed: %v", err)
 	}
-	f := t.Target().OpenRelocation(harness.Store{}).MustFind("r")
+	f := t.Target().OpenRelocation(harness.Store{}).Citing("R6.published").MustFind("r")
 	t.EqualBytes("R6.published", "the payload that another instance reads", []byte("payload"), f.Bytes)
 	t.Near("R4.read", "its expiry", stored.ExpiresAt, f.ExpiresAt, blobSlack)
 }

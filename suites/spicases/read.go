@@ -81,13 +81,13 @@ func readAroundExpiry(t *harness.T) {
 
 func readMissing(t *harness.T) {
 	l := t.Location()
-	l.MustMiss("never")
+	l.Citing("L2.observation").MustMiss("never")
 	stored := seed(l, put("deleted", "value"), putFor("expired", "value", 50), putFor("both", "value", 50))
 	l.MustDelete("deleted", "both")
 	awaitExpiry(t, max(stored["expired"].ExpiresAt, stored["both"].ExpiresAt))
-	for _, k := range []spi.Key{"deleted", "expired", "both"} {
-		l.MustMiss(k)
-	}
+	l.Citing("L2.observation").MustMiss("deleted")
+	l.Citing("L2.observation").MustMiss("both")
+	l.MustMiss("expired")
 	// A second read says the same: nothing comes back.
 	same(t, "L2.observation", "at the second read", records{}, look(l, "never", "deleted", "expired", "both"))
 }

@@ -42,7 +42,7 @@ func relocationCases() []harness.Case {
 		relocationCase("renew/shortens", "A Renew with a shorter retention brings the expiry forward, and the bytes stay.",
 			"R4.renew R3.expiry-clock", func(t *harness.T) { renewTo(t, day, minute) }),
 		relocationCase("renew/repeats", "Repeating a Renew computes the expiry anew each time and leaves the bytes alone.",
-			"R4.renew", func(t *harness.T) { renewTo(t, minute, hour, hour, hour, minute, hour) }),
+			"R4.renew R3.expiry-clock", func(t *harness.T) { renewTo(t, minute, hour, hour, hour, minute, hour) }),
 		relocationCase("renew/shorter-ends", "A payload that was renewed to a short retention is gone after it.",
 			"R4.renew R6.orphan", renewEnds),
 		relocationCase("renew/keeps-alive", "A renewed payload outlives its first retention.",
@@ -113,10 +113,14 @@ func anyPayload(t *harness.T) {
 		[]byte("\xff\xfe\xed\xa0\x80"), []byte("e\u0301 \u00e9"), make([]byte, 1000),
 	} {
 		ref := spi.Reference(fmt.Sprint("r", i))
-		r.MustStore(ref, payload, hour)
+		requirement := "R3.payload-bytes"
+		if len(payload) == 0 {
+			requirement = "R3.size"
+		}
+		r.Citing(requirement).MustStore(ref, payload, hour)
 		t.EqualBytes("R3.payload-bytes", fmt.Sprintf("payload %d", i), payload, r.MustFind(ref).Bytes)
 		if _, ok := r.MustPut(ref, payload, hour).(spi.AlreadyStored); !ok {
-			t.Failf("R4.put", "payload %d put again is not alreadyStored", i)
+			t.Failf("R3.payload-bytes", "payload %d put again is not alreadyStored", i)
 		}
 	}
 }
@@ -130,7 +134,7 @@ func blobStoreNow(t *harness.T) {
 	}
 	payload := []byte("p")
 	now("a missing Read", func() any { return r.MustMiss("r") })
-	now("a missing Renew", func() any { return renew(t, r, "r", hour) })
+	now("a missing Renew", func() any { return renew(t, "R3.store-now", r, "r", hour) })
 	now("Stored", func() any { return r.MustStore("r", payload, hour) })
 	now("AlreadyStored", func() any { return r.MustPut("r", payload, hour) })
 	now("Conflict", func() any { return r.MustPut("r", []byte("q"), hour) })
@@ -157,10 +161,10 @@ func blobTime(result any) spi.Millis {
 }
 
 // renew returns the result of a renew that must not fail.
-func renew(t *harness.T, r *harness.Relocation, ref spi.Reference, retention spi.Retention) spi.BlobRenewResult {
+func renew(t *harness.T, requirement string, r *harness.Relocation, ref spi.Reference, retention spi.Retention) spi.BlobRenewResult {
 	res, err := r.Renew(t.Context(), ref, retention)
 	if err != nil {
-		t.Fatalf("R4.renew", "renewing %.40q failed: %v", ref, err)
+		t.Fatalf(requirement, "renewing %.40q failed: %v", ref, err)
 	}
 	return res
 }
@@ -250,7 +254,7 @@ func renewKeepsAlive(t *harness.T) {
 	for _, ms := range []spi.Retention{100, 1000, 10_000} {
 		ref, payload := spi.Reference(fmt.Sprint("r", ms)), []byte("payload")
 		stored := r.MustStore(ref, payload, ms)
-		if m, missing := renew(t, r, ref, hour).(spi.Missing); missing {
+		if m, missing := renew(t, "R4.renew", r, ref, hour).(spi.Missing); missing {
 			t.Checkf(m.StoreNow >= stored.ExpiresAt-blobSlack, "R6.published", "Renew answered Missing at %d, before the expiry %d", m.StoreNow, stored.ExpiresAt)
 			continue
 		}
@@ -269,7 +273,7 @@ func renewMissing(t *harness.T) {
 	r.MustDelete("deleted")
 	awaitExpiry(t, expired)
 	for _, ref := range []spi.Reference{"never", "deleted", "expired"} {
-		res := renew(t, r, ref, hour)
+		res := renew(t, "R5.closed-results", r, ref, hour)
 		if _, ok := res.(spi.Missing); !ok {
 			t.Failf("R4.renew", "renewing a reference (%s) that holds nothing answered %s", ref, harness.Describe(res))
 		}

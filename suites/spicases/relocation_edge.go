@@ -57,7 +57,7 @@ func renewAtExpiry(t *harness.T) {
 		for i := renewer; i < payloads; i += renewers {
 			ahead := time.Duration(renewer) * 300 * time.Microsecond // for the way to Redis
 			awaitMoment(t, time.UnixMilli(int64(expiries[i])).Add(-ahead))
-			result := renew(t, r, edgeRef(i), hour)
+			result := renew(t, "R4.renew", r, edgeRef(i), hour)
 			found, there := r.MustRead(edgeRef(i)).(spi.BlobFound)
 			switch n := result.(type) {
 			case spi.Missing:

@@ -62,9 +62,9 @@ func blobFractionKept(t *harness.T) {
 func sizeCases() []harness.Case {
 	cases := []harness.Case{
 		relocationCase("size/1-mib", "A payload of 1 MiB comes back whole.",
-			"R3.size R3.payload-bytes", func(t *harness.T) { wholeBlob(t, 1<<20) }),
+			"R3.size R3.payload-bytes R4.put", func(t *harness.T) { wholeBlob(t, 1<<20) }),
 		relocationCase("size/largest", "A payload of 64 MiB + 23 bytes comes back whole.",
-			"R3.size R3.payload-bytes", func(t *harness.T) { wholeBlob(t, spi.MaxBlobBytes) }),
+			"R3.size R3.payload-bytes R4.put", func(t *harness.T) { wholeBlob(t, spi.MaxBlobBytes) }),
 		relocationCase("size/large-compare", "A payload of 64 MiB is compared to its last byte: the same is AlreadyStored, one other byte at the end is a Conflict.",
 			"R4.put-compare R3.size R4.put", largeCompare),
 		relocationCase("size/too-large", "A payload of 64 MiB + 24 bytes is an argument error, sends nothing to Redis, and nothing is stored.",
@@ -79,7 +79,7 @@ func sizeCases() []harness.Case {
 func wholeBlob(t *harness.T, size int64) {
 	r := t.Relocation()
 	fill := targets.Fill{Length: size, Seed: uint32(t.Seed())}
-	stored := r.MustStoreFill("r", fill, hour)
+	stored := r.Citing("R3.size").MustStoreFill("r", fill, hour)
 	d, err := r.ReadDigest(t.Context(), "r")
 	if err != nil {
 		t.Fatalf("R3.size", "reading a payload of %d bytes failed: %v", size, err)

@@ -17,11 +17,11 @@ func scanCases() []harness.Case {
 		locationCase("scan/mixed-limits", "A scan may ask for another limit on each page", "L5.limit L5.complete", scanMixedLimits),
 		locationCase("scan/not-live", "A scan shows nothing that is deleted or expired", "L5.complete", scanNotLive),
 		locationCase("scan/empty", "A scan of nothing ends without items", "L5.complete L5.cursor", scanEmpty),
-		locationCase("scan/limit-refused", "A limit of 0, below 0 or above 1,000 is an argument error", "L5.limit", scanLimitRefused),
+		locationCase("scan/limit-refused", "A limit of 0, below 0 or above 1,000 is an argument error", "L5.limit L5.complete", scanLimitRefused),
 		locationCase("scan/prefix-refused", "A prefix of 1,025 bytes is an argument error", "L5.prefix", scanPrefixRefused),
 		locationCase("scan/page-bytes", "Pages of the largest values stay within 4 MiB", "L5.page-bytes L5.complete", pageBytes),
 		locationCase("scan/page-bytes-many", "Pages of 1,000 records stay within 4 MiB", "L5.page-bytes L5.complete", pageBytesMany),
-		locationCase("scan/expected-version", "A scanned version is good as an expected version", "L5.cas", scanCAS),
+		locationCase("scan/expected-version", "A scanned version is good as an expected version", "L5.cas L5.complete", scanCAS),
 		locationCase("scan/store-now", "Pages carry the time of the provider's clock", "L3.store-now", scanStoreNow),
 	}
 	for _, g := range prefixGroups {
@@ -123,7 +123,7 @@ func scanComplete(t *harness.T) {
 
 func scanCompleteSmall(t *harness.T) {
 	l := t.Location()
-	want := mixture(t, l, "k", 64)
+	want := observed(l, mixture(t, l, "k", 64))
 	for _, limit := range []int{1, 2, 63} {
 		same(t, "L5.complete", fmt.Sprintf("a scan in pages of %d", limit), want, paged(t, l, "k", limit, pageForm(t, limit)))
 	}
@@ -131,7 +131,7 @@ func scanCompleteSmall(t *harness.T) {
 
 func scanMixedLimits(t *harness.T) {
 	l := t.Location()
-	want := mixture(t, l, "k", 120)
+	want := observed(l, mixture(t, l, "k", 120))
 	limits := []int{3, 1, 20, 2, 1000}
 	page := l.MustPage(spi.ScanRequest{Prefix: "k", Limit: limits[0]})
 	items := page.Items
@@ -248,7 +248,7 @@ func scanPrefix(t *harness.T, l *harness.Location, keys []spi.Key, prefixes []st
 	for _, k := range keys {
 		puts = append(puts, put(k, string(k)))
 	}
-	all := seed(l, puts...)
+	all := observed(l, seed(l, puts...))
 	for _, prefix := range prefixes {
 		want := records{}
 		for k, v := range all {
@@ -257,7 +257,8 @@ func scanPrefix(t *harness.T, l *harness.Location, keys []spi.Key, prefixes []st
 			}
 		}
 		for _, limit := range []int{2, 1000} {
-			same(t, "L5.prefix", fmt.Sprintf("a scan with the prefix %.60q in pages of %d", prefix, limit), want, scanned(t, l, prefix, limit))
+			same(t, "L5.prefix", fmt.Sprintf("a scan with the prefix %.60q in pages of %d", prefix, limit), want,
+				scanned(t, l.Citing("L5.prefix"), prefix, limit))
 		}
 	}
 }
@@ -284,7 +285,7 @@ func pageBytes(t *harness.T) {
 	puts = append(puts, put("k00020", "small"), put("k9", "small"))
 	want := seed(l, puts...)
 	for _, limit := range []int{4, 1000} {
-		same(t, "L5.complete", fmt.Sprintf("a scan in pages of %d", limit), want, paged(t, l, "", limit, pageSize(t)))
+		same(t, "L5.page-bytes", fmt.Sprintf("a scan in pages of %d", limit), want, paged(t, l, "", limit, pageSize(t)))
 	}
 }
 
@@ -296,14 +297,14 @@ func pageBytesMany(t *harness.T) {
 		puts = append(puts, put(k, strings.Repeat("v", 4000)))
 	}
 	want := seed(l, puts...)
-	same(t, "L5.complete", "a scan in pages of 1,000", want, paged(t, l, "", 1000, pageSize(t)))
+	same(t, "L5.page-bytes", "a scan in pages of 1,000", want, paged(t, l, "", 1000, pageSize(t)))
 }
 
 // A scan item is re-checked with an expected version before a mutation: the
 // version that the scan shows must be the one that conditions compare.
 func scanCAS(t *harness.T) {
 	l := t.Location()
-	want := mixture(t, l, "k", 16)
+	want := observed(l, mixture(t, l, "k", 16))
 	items := once(t, l.MustScan("k", 5))
 	same(t, "L5.complete", "the scan", want, items)
 	for k, v := range items {

@@ -12,7 +12,7 @@ func snapshotCases() []harness.Case {
 	cases := []harness.Case{
 		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot", snapshotExpiry),
 		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again", "L5.snapshot L5.complete", snapshotRecreation),
-		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot", snapshotInterleaved),
+		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot L5.complete", snapshotInterleaved),
 		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
 		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete", snapshotLarge),
 		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version", snapshotAfter),
