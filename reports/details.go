@@ -176,4 +176,4 @@ func (t troubles) earlier(c result.Case, name string) string {
 }
 
 // sharedTroubles begin the reasons of troubles that are not of one case alone.
-var sharedTroubles = []string{"the target ended", "given up: ", "Redis "}
+var sharedTroubles = []string{"the target ended", "the target kept silent", "given up: ", "Redis "}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fatih/color"
 	"github.com/kballard/go-shellquote"
@@ -32,8 +33,9 @@ type job struct {
 	require      []string // what the target must offer
 	files        []reportFile
 	verbose      bool
-	modelOps     int    // of each case of model/sequences; 0: the default
-	replay       string // file of the script that is played; "": none
+	deadline     time.Duration // of the whole run; 0: none
+	modelOps     int           // of each case of model/sequences; 0: the default
+	replay       string        // file of the script that is played; "": none
 	interruption *interruption
 }
 
@@ -41,6 +43,11 @@ type job struct {
 // start or ended early is reported too, so that no older report of a file is
 // taken for its outcome.
 func (j *job) do(ctx context.Context, stdout, stderr io.Writer) error {
+	if j.deadline > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, j.deadline, fmt.Errorf("its time was over (--deadline %v)", j.deadline))
+		defer stop()
+	}
 	style := reports.Style{Color: !color.NoColor, Verbose: j.verbose}
 	if style.Color {
 		stdout = color.Output

@@ -27,7 +27,7 @@ type runFlags struct {
 	redis, image, topology      string
 	run, skip, require          []string
 	parallel                    int
-	timeout                     time.Duration
+	timeout, deadline           time.Duration
 	seed                        int64
 	strict, failFast, large     bool
 	verbose                     bool
@@ -79,6 +79,7 @@ it one.`,
 	flags.StringSliceVar(&f.require, "require", nil, "fail a target that does not offer one of these: "+strings.Join(harness.Offerable(), ", "))
 	flags.IntVar(&f.parallel, "parallel", 12, "cases at once")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time for a case")
+	flags.DurationVar(&f.deadline, "deadline", 0, "time for the whole run, which then ends with exit status 3 (default: none)")
 	flags.Int64Var(&f.seed, "seed", 0, "seed of order and data (default: a new one, which is reported)")
 	flags.BoolVar(&f.strict, "strict", false, "a broken SHOULD fails the run")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "start no further case after the first failure")
@@ -120,6 +121,9 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 	if f.timeout <= 0 {
 		return nil, usage("--timeout %v: use a positive duration such as 30s", f.timeout)
 	}
+	if cmd.Flags().Changed("deadline") && f.deadline <= 0 {
+		return nil, usage("--deadline %v: use a positive duration such as 20m", f.deadline)
+	}
 	if !cmd.Flags().Changed("seed") {
 		f.seed = rand.Int64N(1_000_000_000)
 	}
@@ -143,7 +147,7 @@ func (f *runFlags) check(cmd *cobra.Command, args []string) (*job, error) {
 		return nil, err
 	}
 	j := &job{
-		label: f.target, command: command, environments: environments, files: files, deselected: len(all) - len(chosen), verbose: f.verbose,
+		label: f.target, command: command, environments: environments, files: files, deselected: len(all) - len(chosen), verbose: f.verbose, deadline: f.deadline,
 		require: slices.Compact(slices.Sorted(slices.Values(f.require))), modelOps: f.modelOps, replay: f.replay,
 		config: harness.Config{
 			Cases:    slices.DeleteFunc(all, func(c harness.Case) bool { return !slices.Contains(chosen, c.ID) }),

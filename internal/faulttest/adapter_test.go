@@ -85,6 +85,11 @@ func misbehave(mode, dir string) error {
 		p = onLocation(p, func(l *location) {
 			l.read = func(ctx context.Context, _ spi.Key) (spi.ReadResult, error) { select {} }
 		})
+	case "silent": // after its hello
+		silent := func(targets.StoreConfig) error { select {} }
+		p = onOpenRelocation(onOpen(p, 0, silent), silent)
+	case "silent-relocation":
+		p = onOpenRelocation(p, func(targets.StoreConfig) error { select {} })
 	case "blab": // shows what it knows wherever it can, and fails
 		p = onOpen(p, 1, func(c targets.StoreConfig) error { return record(dir) })
 		p = onOpen(p, 0, func(c targets.StoreConfig) error {
@@ -120,6 +125,18 @@ func onOpen(p targets.Provider, n int64, f func(targets.StoreConfig) error) targ
 			if err := f(c); err != nil {
 				return nil, err
 			}
+		}
+		return open(ctx, c)
+	}
+	return p
+}
+
+// onOpenRelocation calls f in each opening of a Relocation Store.
+func onOpenRelocation(p targets.Provider, f func(targets.StoreConfig) error) targets.Provider {
+	open := p.OpenRelocation
+	p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
+		if err := f(c); err != nil {
+			return nil, err
 		}
 		return open(ctx, c)
 	}

@@ -86,3 +86,45 @@ func TestLeakedConnections(t *testing.T) {
 		})
 	}
 }
+
+// A target that answers nothing is started again, and then the run ends: it
+// does not wait for each case's time.
+func TestSilentTarget(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	r := newRow(t, "--redis", "local", "--run", "spi", "--timeout", "6s").target("silent").run().want(3, 0, -1).
+		says("NOT JUDGED: the run ended early: the target kept silent: 3 operations in a row had no answer", "also after 2 restarts")
+	if r.took > 90*time.Second {
+		t.Errorf("took %v", r.took)
+	}
+}
+
+// A store that answers nothing is given up alone: the other one is judged.
+func TestSilentStore(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	r := newRow(t, "--redis", "local", "--run", "spi/read", "--run", "spi/put", "--run", "spi/renew", "--run", "spi/blob-retention",
+		"--run", "spi/relocation", "--timeout", "6s", "--parallel", "4").target("silent-relocation").run().want(3, 0, -1).
+		says("not started: the target kept silent at its relocation store: 3 operations in a row had no answer, while its location store gave some")
+	for _, s := range r.junit.Suites {
+		for _, c := range s.Testcases {
+			if s.Name == "spi/read" && (c.Error != nil || c.Skipped != nil) {
+				t.Errorf("%s was not judged", c.Name)
+			}
+		}
+	}
+	if r.took > time.Minute {
+		t.Errorf("took %v", r.took)
+	}
+}
+
+// The deadline of the run ends it, with the reports of what was judged by then.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	r := newRow(t, "--redis", "local", "--run", "spi/read", "--deadline", "3s").target("hang").run().want(3, 0, -1).
+		says("NOT JUDGED: the run ended early: its time was over (--deadline 3s)")
+	if r.took > 30*time.Second {
+		t.Errorf("took %v", r.took)
+	}
+}

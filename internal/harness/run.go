@@ -53,6 +53,23 @@ type runner struct {
 	skewed  *skewedTargets
 	healthy health                  // the main Redis when the run began
 	giveUp  context.CancelCauseFunc // ends the whole run
+
+	mu   sync.Mutex
+	lost map[string]string // stores that can't be judged any more, and why
+}
+
+// lose takes note that the target, or one of its stores, can't be judged any
+// more.
+func (r *runner) lose(trouble *targets.TroubleError) {
+	if trouble.Lost == targets.LostTarget {
+		r.giveUp(trouble)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost[trouble.Lost] == "" {
+		r.lost[trouble.Lost] = trouble.What
+	}
 }
 
 var (
@@ -67,7 +84,7 @@ func Run(ctx context.Context, config Config) result.Run {
 	started := time.Now()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	r := &runner{config: config, id: randomID(6), giveUp: giveUp}
+	r := &runner{config: config, id: randomID(6), giveUp: giveUp, lost: map[string]string{}}
 	r.skewed = newSkewedTargets(targets.CaseContext(ctx), config.Target)
 	defer r.skewed.close()
 	r.client = redis.NewClient(r.options())
@@ -192,6 +209,10 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	out := r.blank(c)
 	if reason := r.missing(c); reason != "" {
 		out.Verdict, out.Reason = result.Skipped, reason
+		return out
+	}
+	if reason := r.lostFor(c); reason != "" {
+		out.Verdict, out.Reason = result.Skipped, "not started: "+reason
 		return out
 	}
 	if c.Large && !r.config.Large {
@@ -346,6 +367,19 @@ func (r *runner) missing(c Case) string {
 			return "the target does not claim the official Redis layout (layout: " + info.Layout + ")"
 		case !strings.Contains(string(need), "store.") && need != NeedLayout && !info.Has(string(need)):
 			return "the target does not announce the capability " + string(need)
+		}
+	}
+	return ""
+}
+
+// lostFor says why a store that the case needs can't be judged any more, or
+// nothing.
+func (r *runner) lostFor(c Case) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, need := range c.Needs {
+		if what := r.lost[need.name()]; what != "" {
+			return what
 		}
 	}
 	return ""

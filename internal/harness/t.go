@@ -365,10 +365,14 @@ func (t *T) trouble(err error) {
 	if err == nil {
 		return
 	}
+	te, ok := asTrouble(err)
+	if ok && te.Lost != "" {
+		t.run.lose(te)
+	}
 	if t.ctx.Err() != nil {
 		panic(stop{}) // given up: what the operation says now is no answer
 	}
-	if te, ok := asTrouble(err); ok {
+	if ok {
 		for _, line := range te.Log {
 			t.Notef("target log: %s", line)
 		}

@@ -142,6 +142,7 @@ func (c *child) cancel(id int64) {
 
 func (c *child) abandoned(ctx context.Context, operation string, started time.Time) *TroubleError {
 	e := abandonedError(ctx, operation, started)
+	e.unanswered = true
 	e.Log = c.log.last(logLinesShown)
 	return e
 }

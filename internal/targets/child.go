@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
@@ -35,6 +36,7 @@ type child struct {
 	strayMu    sync.Mutex
 	firstStray []string // notes on the first lines of stdout that were no messages
 
+	silenced atomic.Bool // it is stopped because it keeps silent
 	stopping sync.Once
 	ended    chan struct{} // closed when the process has ended
 	how      string        // how it ended, once ended is closed
@@ -97,6 +99,9 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 		}
 		closeAll([]*os.File{stdin, stdout, stderr})
 		c.how = cmd.ProcessState.String()
+		if c.silenced.Load() {
+			c.how = "stopped, as it kept silent"
+		}
 		close(c.ended)
 	}()
 	if err := <-started; err != nil {

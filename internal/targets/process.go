@@ -60,7 +60,7 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 	if options.grace == 0 {
 		options.grace = defaultGrace
 	}
-	p := &process{command: command, options: options, log: &log{}, turn: make(chan struct{}, 1)}
+	p := &process{command: command, options: options, log: &log{}, silence: newSilence(), turn: make(chan struct{}, 1)}
 	p.closing, p.close = context.WithCancel(context.Background())
 	c, info, err := p.start(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, err
 		}
 		return nil, err
 	}
-	t.(*process).removeDir = remove
+	t.(*process).removeDir, t.(*process).silence.spare = remove, true
 	return t, nil
 }
 
@@ -113,6 +113,7 @@ type process struct {
 	log     *log
 	info    Info
 	handles atomic.Int64
+	silence *silence
 
 	closing   context.Context
 	close     context.CancelFunc
@@ -208,6 +209,9 @@ func (p *process) live(ctx context.Context) (*child, error) {
 	case <-until.Done():
 		return nil, Troublef("the target was not started again: %v", context.Cause(until))
 	}
+	if p.current.silenced.Load() {
+		p.current.stop() // waits for its end
+	}
 	switch {
 	case p.closing.Err() != nil:
 		return nil, Troublef("the target is closed")
@@ -216,6 +220,7 @@ func (p *process) live(ctx context.Context) (*child, error) {
 	case p.restarts == maxRestarts:
 		e := Troublef("the target ended again (%s) after %d restarts and is not started any more", p.current.how, maxRestarts)
 		e.Log = p.log.last(logLinesShown)
+		p.silence.lose(e, LostTarget)
 		return nil, e
 	}
 	p.restarts++
@@ -279,7 +284,7 @@ func (p *process) open(ctx context.Context, store string, config StoreConfig) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &remoteStore{child: c, handle: p.handles.Add(1)}
+	s := &remoteStore{child: c, handle: p.handles.Add(1), store: store, silence: p.silence}
 	r := &protocol.Request{
 		Op: protocol.OpOpen, Handle: s.handle, Store: store, KeyPrefix: config.KeyPrefix,
 		Redis: &protocol.Redis{URL: config.Redis.URL, Host: config.Redis.Host, Port: config.Redis.Port, Socket: config.Redis.Socket,

@@ -3,6 +3,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -10,15 +11,23 @@ import (
 
 // remoteStore is a store that an adapter process opened.
 type remoteStore struct {
-	child  *child
-	handle int64
+	child   *child
+	handle  int64
+	store   string // its kind
+	silence *silence
 }
 
 func (s *remoteStore) remote() *remoteStore { return s }
 
 func (s *remoteStore) call(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
 	r.Handle = s.handle
-	return s.child.call(ctx, r)
+	started := time.Now()
+	result, err := s.child.call(ctx, r)
+	restart, err := s.silence.note(s.child, s.store, started, err)
+	if restart {
+		go s.child.stop()
+	}
+	return result, err
 }
 
 // expect makes a call of which the result holds nothing but its kind.

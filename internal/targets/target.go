@@ -128,9 +128,17 @@ var ErrAbandoned = errors.New("the case was given up")
 type TroubleError struct {
 	What string   // one line: what happened and, if it helps, what to do
 	Log  []string // the last lines that the target logged
+	// Lost says what can't be judged any more: LostTarget, or the store that
+	// keeps silent while the other one answers. It is "" for trouble that may
+	// pass.
+	Lost string
 
-	slowStart bool // it kept silent too long after its start
+	unanswered bool // the operation was given up while it awaited an answer
+	slowStart  bool // it kept silent too long after its start
 }
+
+// LostTarget is the TroubleError.Lost of a target that is not started any more.
+const LostTarget = "target"
 
 func (e *TroubleError) Error() string { return e.What }
 
