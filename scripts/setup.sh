@@ -1,8 +1,8 @@
 #!/bin/sh
 # Puts what is missing on a fresh machine, by the system's package manager, and says so.
 #   setup.sh redis   a Redis to test on, if neither a Docker engine nor a server binary is there
-#   setup.sh test    the same, and the C compiler that Go's race detector needs
-#   setup.sh ci      all that the complete tests use: Redis, libfaketime, xmllint, and a Docker engine with a local image
+#   setup.sh test    what make test needs: a server binary, libfaketime, and the C compiler of Go's race detector
+#   setup.sh ci      the same, and what else the tests use where they find it: xmllint, a Docker engine with a local image
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -15,9 +15,9 @@ install() { # install DEBIAN-PACKAGE...
 	if have apt-get; then
 		$root apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq "$@" >/dev/null
 	elif have dnf; then
-		$root dnf install -y -q $(echo "$*" | sed 's/redis-server/redis/')
+		$root dnf install -y -q $(echo "$*" | sed 's/redis-server/redis/; s/faketime/libfaketime/')
 	elif have brew; then
-		brew install -q $(echo "$*" | sed 's/redis-server/redis/')
+		brew install -q $(echo "$*" | sed 's/redis-server/redis/; s/faketime/libfaketime/')
 	else
 		echo "setup: no apt-get, dnf or brew here; install these yourself: $*" >&2
 		exit 1
@@ -28,16 +28,19 @@ redis() {
 	have redis-server || have valkey-server || docker_works || install redis-server
 }
 
-# The tests start servers of their own, which a Docker engine alone can't replace.
+# The tests start servers of their own, which a Docker engine alone can't replace, and move their clocks.
 tests() {
-	have redis-server || have valkey-server || install redis-server
-	have "$(${GO:-go} env CC)" || have gcc || install gcc
+	missing=""
+	have redis-server || have valkey-server || missing="$missing redis-server"
+	have faketime || missing="$missing faketime"
+	have "$(${GO:-go} env CC)" || have gcc || missing="$missing gcc"
+	# shellcheck disable=SC2086 # a list of packages
+	[ -z "$missing" ] || install $missing
 }
 
 ci() {
+	tests
 	missing=""
-	have redis-server || missing="$missing redis-server"
-	have faketime || missing="$missing faketime"
 	have xmllint || missing="$missing libxml2-utils"
 	have busybox || missing="$missing busybox-static"
 	have dockerd || docker_works || missing="$missing docker.io"
