@@ -43,7 +43,8 @@ type Config struct {
 // Bounds of what the harness itself waits for.
 const (
 	abandonGrace = 5 * time.Second  // for a case's goroutine after it was given up
-	cleanupLimit = 10 * time.Second // for removing a case's keys
+	cleanupLimit = 10 * time.Second // for what is done for one case after it has ended
+	removalLimit = 2 * time.Minute  // for removing all keys of the run
 )
 
 type runner struct {
@@ -53,6 +54,7 @@ type runner struct {
 	skewed  *skewedTargets
 	healthy health                  // the main Redis when the run began
 	giveUp  context.CancelCauseFunc // ends the whole run
+	sweeper *sweeper
 
 	mu   sync.Mutex
 	lost map[string]string // stores that can't be judged any more, and why
@@ -165,8 +167,19 @@ func (r *runner) begin(ctx context.Context) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.sweeper = &sweeper{client: r.client, prefix: "zlc-" + r.id + "-", size: len(r.casePrefix()),
+		ended: map[string]bool{}, wake: make(chan struct{}, 1)}
+	sweeping, stopSweeping := context.WithCancel(context.WithoutCancel(ctx))
+	var swept sync.WaitGroup
+	swept.Go(func() { r.sweeper.run(sweeping) })
 	release = func() error {
-		limited, stop := context.WithTimeout(context.Background(), cleanupLimit)
+		stopSweeping()
+		swept.Wait()
+		limit := removalLimit
+		if ctx.Err() != nil { // somebody waits for the end
+			limit = cleanupLimit
+		}
+		limited, stop := context.WithTimeout(context.Background(), limit)
 		defer stop()
 		defer giveBack()
 		// What an operation wrote that was given up and went on, and what a case
@@ -236,7 +249,7 @@ func (r *runner) runCase(ctx context.Context, c Case) result.Case {
 	defer stopWatch()
 
 	t := &T{
-		run: r, definition: c, ctx: caseCtx, prefix: "zlc-" + r.id + "-" + randomID(4),
+		run: r, definition: c, ctx: caseCtx, prefix: r.casePrefix(),
 		rand: mathrand.New(mathrand.NewPCG(caseSeed(r.config.Seed, c.ID), 1)),
 	}
 	t.target = &Provider{t: t, name: "target", target: r.config.Target}
@@ -340,7 +353,10 @@ func (r *runner) collect(t *T, out *result.Case, logMark int64) {
 	}
 }
 
-// cleanUp closes what the case opened and removes its keys.
+// casePrefix is a new key prefix for a case.
+func (r *runner) casePrefix() string { return "zlc-" + r.id + "-" + randomID(4) }
+
+// cleanUp closes what the case opened; the sweeper removes its keys.
 func (r *runner) cleanUp(t *T) {
 	t.mu.Lock()
 	cleanups := t.cleanups
@@ -348,10 +364,7 @@ func (r *runner) cleanUp(t *T) {
 	for _, f := range slices.Backward(cleanups) {
 		f()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
-	defer cancel()
-	// A Redis that is gone has no keys left to remove.
-	_ = removeKeys(ctx, r.client, t.prefix)
+	r.sweeper.add(t.prefix)
 }
 
 // missing says what the target lacks for the case, or nothing.
