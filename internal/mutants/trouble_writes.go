@@ -102,18 +102,11 @@ func replayedMutants() []Mutant {
 				return r, err
 			}
 		}),
-		onRelocation("trouble/delete-replayed", "R5.reconcile", "A Delete that lost its connection is sent again in the background.", func(r *relocation) {
+		onRelocation("trouble/delete-replayed", "R6.published", "A Delete that lost its connection is sent again in the background.", func(r *relocation) {
 			r.delete = func(ctx context.Context, ref spi.Reference) error {
 				err := r.RelocationStore.Delete(ctx, ref)
 				replay(err, func() error { return r.RelocationStore.Delete(context.Background(), ref) })
 				return err
-			}
-		}),
-		onRelocation("trouble/renew-replayed", "R5.reconcile", "A Renew that lost its connection is sent again in the background.", func(r *relocation) {
-			r.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (spi.BlobRenewResult, error) {
-				result, err := r.RelocationStore.Renew(ctx, ref, ms)
-				replay(err, func() error { _, err := r.RelocationStore.Renew(context.Background(), ref, ms); return err })
-				return result, err
 			}
 		}),
 	}

@@ -18,7 +18,7 @@ func againCases() []harness.Case {
 	}
 	return slices.Concat(
 		eachKind("unknown/reset-at-reply",
-			"Every operation of a %s whose connection is reset after Redis has executed a command fails or tells the truth, and writes once.",
+			"Every operation of a %s whose connection is reset after Redis has executed a command fails truly, and writes once.",
 			requirements, func(t *harness.T, k *kind) {
 				for _, op := range operationsOf(k) {
 					w := open(t, k, 0)

@@ -51,27 +51,23 @@ func (r *relocation) Renew(ctx context.Context, ref spi.Reference, ms spi.Retent
 func decorated(onLocation func(*location), onRelocation func(*relocation)) targets.Provider {
 	whole := targets.Reference()
 	p := whole
-	if onLocation != nil {
-		p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
-			s, err := whole.OpenLocation(ctx, unwrapped(c))
-			if err != nil {
-				return nil, err
-			}
-			l := &location{s, s.Read, s.Write, s.Close, c.OperationTimeout}
-			onLocation(l)
-			return l, nil
+	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
+		s, err := whole.OpenLocation(ctx, unwrapped(c))
+		if err != nil || onLocation == nil {
+			return s, err
 		}
+		l := &location{s, s.Read, s.Write, s.Close, c.OperationTimeout}
+		onLocation(l)
+		return l, nil
 	}
-	if onRelocation != nil {
-		p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
-			s, err := whole.OpenRelocation(ctx, unwrapped(c))
-			if err != nil {
-				return nil, err
-			}
-			r := &relocation{s, s.Put, s.Read, s.Renew, c.OperationTimeout}
-			onRelocation(r)
-			return r, nil
+	p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
+		s, err := whole.OpenRelocation(ctx, unwrapped(c))
+		if err != nil || onRelocation == nil {
+			return s, err
 		}
+		r := &relocation{s, s.Put, s.Read, s.Renew, c.OperationTimeout}
+		onRelocation(r)
+		return r, nil
 	}
 	return p
 }

@@ -73,6 +73,7 @@ func (w *world) whole(ref spi.Reference, payload []byte, n int) {
 	}
 	if f, found := r.(spi.BlobFound); found {
 		t.EqualBytes("R5.unknown-outcome", "the payload after "+what, payload, f.Bytes)
-		t.Checkf(f.ExpiresAt <= t.Now()+hour+1, "R6.orphan", "after %s it expires at %d, more than its retention from now", what, f.ExpiresAt)
+		t.Checkf(f.ExpiresAt <= t.Now()+hour+1, "R6.orphan",
+			"after %s it expires at %d, more than its retention from now", what, f.ExpiresAt)
 	}
 }

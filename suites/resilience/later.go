@@ -14,15 +14,20 @@ import (
 // laterCases: an operation that has failed is over. Its caller has looked what
 // came of it, and whoever wrote since then relies on that.
 func laterCases() []harness.Case {
-	return eachKind("unknown/over-when-failed",
-		"A write of a %s that has failed does not take effect later, over what was written since.",
-		func(k *kind) string { return k.reconstruct + " " + k.timeout + " " + k.recover },
-		func(t *harness.T, k *kind) {
-			writes := overwritable(k)
-			t.Concurrently(len(writes)*len(outages), func(i int) {
-				writtenSince(open(t, k, failingTimeout), outages[i/len(writes)], writes[i%len(writes)])
-			})
-		})
+	return []harness.Case{
+		newCase(&location, "unknown/over-when-failed-location",
+			"A write that has failed does not take effect later, over what was written since.",
+			"L6.reconstruct L6.timeout L6.recover", func(t *harness.T) { overWhenFailed(t, &location, latePuts) }),
+		newCase(&relocation, "unknown/over-when-failed-relocation",
+			"A Delete of a payload that has failed does not remove it later, when a Put has answered since that it is stored.",
+			"R6.published R5.timeout R5.recover", func(t *harness.T) { overWhenFailed(t, &relocation, lateDeletes) }),
+	}
+}
+
+func overWhenFailed(t *harness.T, k *kind, writes []lateWrite) {
+	t.Concurrently(len(writes)*len(outages), func(i int) {
+		writtenSince(open(t, k, failingTimeout), outages[i/len(writes)], writes[i%len(writes)])
+	})
 }
 
 // outages keep an operation from Redis, or its reply from the caller.
@@ -40,60 +45,53 @@ func breakdownOf(slug string) breakdown {
 	return breakdowns[slices.IndexFunc(breakdowns, func(b breakdown) bool { return b.slug == slug })]
 }
 
-// overwrite is a write, and what somebody else does after it has failed.
-type overwrite struct {
-	title string
-	do    func(ctx context.Context, w *world, name string) (any, error)
-	since func(w *world, name string)
+// lateWrite is a write, and what somebody else does after it has failed.
+type lateWrite struct {
+	title       string
+	requirement string
+	do          func(ctx context.Context, w *world, name string) error
+	since       func(w *world, name string)
 }
 
-func overwritable(k *kind) []overwrite {
-	const newer = "written since"
-	if k == &location {
-		since := func(w *world, name string) { w.sideLocation.MustPut(spi.Key(name), []byte(newer), nil) }
-		return []overwrite{
-			{"a Put", func(ctx context.Context, w *world, name string) (any, error) {
-				return w.location.Write(ctx, put(spi.Key(name), newBytes, nil))
-			}, since},
-			{"a Delete", func(ctx context.Context, w *world, name string) (any, error) {
-				return w.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: spi.Key(name)}}})
-			}, since},
-		}
-	}
-	since := func(w *world, name string) {
-		w.sideRelocation.MustDelete(spi.Reference(name))
-		w.sideRelocation.MustStore(spi.Reference(name), []byte(newer), spi.Retention(hour))
-	}
-	return []overwrite{
-		{"a Put of a payload", func(ctx context.Context, w *world, name string) (any, error) {
-			return w.relocation.Put(ctx, spi.Reference(name), []byte(newBytes), spi.Retention(hour))
-		}, since},
-		{"a Renew", func(ctx context.Context, w *world, name string) (any, error) {
-			return w.relocation.Renew(ctx, spi.Reference(name), spi.Retention(day))
-		}, since},
-		{"a Delete of a payload", func(ctx context.Context, w *world, name string) (any, error) {
-			return "deleted", w.relocation.Delete(ctx, spi.Reference(name))
-		}, since},
-	}
+var latePuts = []lateWrite{
+	{"a Put", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
+		_, err := w.location.Write(ctx, put(spi.Key(name), oldBytes, nil))
+		return err
+	}, putSince},
+	{"a Delete", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
+		_, err := w.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: spi.Key(name)}}})
+		return err
+	}, putSince},
 }
 
-func writtenSince(w *world, b breakdown, o overwrite) {
-	name := fmt.Sprintf("%s %s", o.title, b.title)
+func putSince(w *world, name string) { w.sideLocation.MustPut(spi.Key(name), []byte(newBytes), nil) }
+
+var lateDeletes = []lateWrite{
+	{"a Delete of a payload", "R6.published", func(ctx context.Context, w *world, name string) error {
+		return w.relocation.Delete(ctx, spi.Reference(name))
+	}, func(w *world, name string) {
+		w.sideRelocation.MustPut(spi.Reference(name), []byte(newBytes), spi.Retention(hour))
+	}},
+}
+
+func writtenSince(w *world, b breakdown, l lateWrite) {
+	name := fmt.Sprintf("%s %s", l.title, b.title)
 	look := w.lookAt(name)
 	w.warm()
+	l.since(w, name) // so that it is there before, too
 	b.begin(w.proxy)
 	var err error
-	if !w.bounded(w.kind.timeout, name, failingTimeout+endLimit, func() { _, err = o.do(w.t.Context(), w, name) }) {
+	if !w.bounded(w.kind.timeout, name, failingTimeout+endLimit, func() { err = l.do(w.t.Context(), w, name) }) {
 		return
 	}
-	o.since(w, name)
+	l.since(w, name)
 	want := look()
 	w.heal()
 	w.works("after " + name)
 	w.t.Pause(500 * time.Millisecond) // for what goes on in the background
 	w.works("after " + name)
 	if now := look(); now != want {
-		w.t.Failf(w.kind.reconstruct, "%s ended with %v; then %s by another write, but later %s", name, err, want, now)
+		w.t.Failf(l.requirement, "%s ended with %v; then %s by another write, but later %s", name, err, want, now)
 	}
 }
 

@@ -28,9 +28,11 @@ var setUp = redisenv.Match{Commands: []string{"SELECT"}, Handshake: true}
 var phasePairs = []phases{
 	{"set-up-and-command", "setting up the connection and the first command", setUp, redisenv.Match{}.Number(1), false},
 	{"set-up-and-second-command", "setting up the connection and the second command", setUp, redisenv.Match{}.Number(2), false},
-	{"connect-and-script", "connecting and the command after the one that misses a script", redisenv.Connecting(), redisenv.Match{}.Number(2), false},
+	{"connect-and-script", "connecting and the command after the one that misses a script",
+		redisenv.Connecting(), redisenv.Match{}.Number(2), false},
 	{"two-commands", "the first two commands of a new instance", redisenv.Match{}.Number(1), redisenv.Match{}.Number(2), false},
-	{"round-trips", "the first two commands of an instance that has worked", redisenv.Match{}.Number(1), redisenv.Match{}.Number(2), true},
+	{"round-trips", "the first two commands of an instance that has worked",
+		redisenv.Match{}.Number(1), redisenv.Match{}.Number(2), true},
 }
 
 // phaseCases: the timeout bounds the whole of each operation.
@@ -66,7 +68,8 @@ func inPhases(t *harness.T, w *world, s *redisenv.Server, p phases, op operation
 		}
 	}
 	first, second := w.proxy.Arm(p.first, redisenv.Delay(phaseDelay)), w.proxy.Arm(p.second, redisenv.Delay(phaseDelay))
-	what := fmt.Sprintf("%s with an operation timeout of %v, while %s are delayed by %v each,", op.title, phasedTimeout, p.title, phaseDelay)
+	what := fmt.Sprintf("%s with an operation timeout of %v, while %s are delayed by %v each,",
+		op.title, phasedTimeout, p.title, phaseDelay)
 	var o outcome
 	start := time.Now()
 	inTime := w.bounded(k.timeout, what, phasedTimeout+endLimit, func() { o = a.run(t.Context()) })

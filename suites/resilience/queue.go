@@ -18,7 +18,8 @@ import (
 func queueCases() []harness.Case {
 	bounds := func(k *kind) string { return strings.Join([]string{k.timeout, k.class, k.unknown, k.recover}, " ") }
 	cases := eachKind("timeout/queue",
-		"Of 64 operations of a %s at once, none of which is answered, the last one does not wait for the timeouts of the others.", bounds, queued)
+		"Of 64 operations of a %s at once, none of which is answered, the last one does not wait for the timeouts of the others.",
+		bounds, queued)
 	places := eachKind("pool/places",
 		"A %s works as before after 100 operations at once that timed out and 100 that were cancelled: 64 at once succeed.",
 		func(k *kind) string { return k.recover + " " + k.class + " " + k.unknown }, placesKept)
@@ -136,7 +137,8 @@ func placesKept(t *harness.T, k *kind) {
 		meanwhile(t, func() {
 			t.Concurrently(times/turns, func(int) {
 				if err := w.pingUnder(token); err != nil {
-					t.ErrorKind(k.class, "an operation that was cancelled under way", err, spi.KindCancelled, spi.KindTimeout, spi.KindStoreFailure)
+					t.ErrorKind(k.class, "an operation that was cancelled under way", err,
+						spi.KindCancelled, spi.KindTimeout, spi.KindStoreFailure)
 				}
 			})
 		}, func(<-chan struct{}) {

@@ -109,7 +109,9 @@ func (w *world) writesSeen(after string) {
 	})
 	for _, name := range wrote {
 		now := w.lookAt(name)()
-		w.t.Checkf(now.bytes == name, w.kind.recover, "what the instance wrote %s is not where it wrote before: of %q another instance says that %s", after, name, now)
+		w.t.Checkf(now.bytes == name, w.kind.recover,
+			"what the instance wrote %s is not where it wrote before: of %q another instance says that %s",
+			after, name, now)
 	}
 }
 
@@ -137,7 +139,8 @@ func encryptedAgain(t *harness.T, k *kind) {
 			now, err = w.sideState(name)
 			return err == nil
 		})
-		t.Checkf(now.bytes == name, k.recover, "what the instance wrote after Redis ended its connections is not where it wrote before: %s", now)
+		t.Checkf(now.bytes == name, k.recover,
+			"what the instance wrote after Redis ended its connections is not where it wrote before: %s", now)
 	}
 }
 

@@ -66,7 +66,8 @@ func ownTimeout(t *harness.T, k *kind) {
 		owner.warm()
 		guest.warm()
 		held := owner.proxy.Arm(redisenv.Match{}, redisenv.Hold())
-		what := fmt.Sprintf("an operation of a %s, on the connection of a %s that was opened with another operation timeout,", k.title, ownerKind.title)
+		what := fmt.Sprintf("an operation of a %s, on the connection of a %s that was opened with another operation timeout,",
+			k.title, ownerKind.title)
 		var err error
 		if short {
 			if guest.bounded(k.timeout, what, failingTimeout+endLimit, func() { err = guest.ping() }) {
