@@ -90,24 +90,8 @@ func setUpAgain(t *harness.T, k *kind) {
 // writesSeen waits until the instance writes and reads again, on more
 // connections than one, and looks whether another instance sees what it wrote.
 func (w *world) writesSeen(after string) {
-	w.works(after)
-	var wrote []string
-	w.t.Await(w.kind.recover, "successful operations of the same instance "+after, recoverLimit, func() bool {
-		const many = 8
-		wrote = nil
-		for range many {
-			wrote = append(wrote, w.fresh("seen"))
-		}
-		errs := make([]error, many)
-		w.t.Concurrently(many, func(i int) { errs[i] = w.roundTrip(wrote[i]) })
-		for _, err := range errs {
-			if err != nil {
-				return false
-			}
-		}
-		return true
-	})
-	for _, name := range wrote {
+	const many = 8
+	for _, name := range w.atOnce(many, after) {
 		now := w.lookAt(name)()
 		w.t.Checkf(now.bytes == name, w.kind.recover,
 			"what the instance wrote %s is not where it wrote before: of %q another instance says that %s",
