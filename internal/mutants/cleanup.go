@@ -30,7 +30,8 @@ func pinMutants() []Mutant {
 	return []Mutant{
 		script("cleanup/newest-scan-alone", "L5.snapshot", "Of several open scans the newest alone pins history.",
 			everywhere(smallest, "call('ZREVRANGE', snapshot_boundary, 0, 0, 'WITHSCORES')[2],")),
-		script("cleanup/newest-scan-alone-later", "L5.snapshot", "Clean-up a second later looks only at the newest of several open scans.",
+		script("cleanup/newest-scan-alone-later", "L5.snapshot",
+			"Clean-up a second later looks only at the newest of several open scans.",
 			onWrite("tidy(now, low, high)\nreturn reply", "tidy(now, high, high) return reply"),
 			onScan("tidy(now, boundaries())", "local _, high = boundaries() tidy(now, high, high)")),
 		script("cleanup/oldest-scan-forgotten", "L5.snapshot", "Of four open scans the oldest pins nothing.",
@@ -39,11 +40,14 @@ func pinMutants() []Mutant {
 		script("cleanup/middle-scan-forgotten", "L5.snapshot", "What lies between the oldest and the newest open scan is trimmed.",
 			everywhere("call('ZREMRANGEBYSCORE', record, '(' .. high, '(' .. score)",
 				"call('ZREMRANGEBYSCORE', record, '(' .. low, '(' .. score)")),
-		script("cleanup/drops-expired-at-once", "L5.snapshot", "A record that expired during a scan is removed although the scan shows it.",
+		script("cleanup/drops-expired-at-once", "L5.snapshot",
+			"A record that expired during a scan is removed although the scan shows it.",
 			everywhere(outlived, "member.expires > now"), everywhere(waits, "text(expires)")),
-		script("cleanup/drops-expired-early", "L5.snapshot", "A record is removed two seconds after its expiry although an open scan shows it.",
+		script("cleanup/drops-expired-early", "L5.snapshot",
+			"A record is removed two seconds after its expiry although an open scan shows it.",
 			everywhere(outlived, "member.expires + 2000 > now"), everywhere(waits, "text(expires + 2000)")),
-		script("cleanup/drops-expired-after-twenty", "L5.snapshot", "A record is removed twenty seconds after its expiry although an open scan shows it.",
+		script("cleanup/drops-expired-after-twenty", "L5.snapshot",
+			"A record is removed twenty seconds after its expiry although an open scan shows it.",
 			everywhere(outlived, "member.expires + 20000 > now"), everywhere(waits, "text(expires + 20000)")),
 		provided("cleanup/pins-of-a-process", "L5.snapshot", "What pins history is known in the process of the scan alone.",
 			func() targets.Provider {
@@ -72,13 +76,14 @@ func eventMutants() []Mutant {
 				return l.LocationStore.Close()
 			}
 		}),
-		onLocation("cleanup/start-unpins", "L5.snapshot", "The first scan of an instance unpins those that others have opened.", func(l *location) {
-			var once sync.Once
-			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-				once.Do(func() { unpin(ctx, l.config) })
-				return l.LocationStore.Scan(ctx, request)
-			}
-		}),
+		onLocation("cleanup/start-unpins", "L5.snapshot", "The first scan of an instance unpins those that others have opened.",
+			func(l *location) {
+				var once sync.Once
+				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+					once.Do(func() { unpin(ctx, l.config) })
+					return l.LocationStore.Scan(ctx, request)
+				}
+			}),
 		onLocation("cleanup/refusal-unpins", "L5.snapshot", "A page that is refused gives its scan up.", func(l *location) {
 			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
 				r, err := l.LocationStore.Scan(ctx, request)
@@ -88,26 +93,27 @@ func eventMutants() []Mutant {
 				return r, err
 			}
 		}),
-		provided("cleanup/foreign-cursor-unpins", "L5.snapshot", "A cursor that is tried on another store gives its scan up.", func() targets.Provider {
-			var mu sync.Mutex
-			opened := map[spi.Cursor]targets.StoreConfig{}
-			return hooked(targets.Reference(), func(l *location) {
-				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-					mu.Lock()
-					defer mu.Unlock()
-					if request.Cursor != nil {
-						if c, ok := opened[*request.Cursor]; ok && c.KeyPrefix != l.config.KeyPrefix {
-							unpin(ctx, c)
+		provided("cleanup/foreign-cursor-unpins", "L5.snapshot", "A cursor that is tried on another store gives its scan up.",
+			func() targets.Provider {
+				var mu sync.Mutex
+				opened := map[spi.Cursor]targets.StoreConfig{}
+				return hooked(targets.Reference(), func(l *location) {
+					l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+						mu.Lock()
+						defer mu.Unlock()
+						if request.Cursor != nil {
+							if c, ok := opened[*request.Cursor]; ok && c.KeyPrefix != l.config.KeyPrefix {
+								unpin(ctx, c)
+							}
 						}
+						r, err := l.LocationStore.Scan(ctx, request)
+						if p, ok := r.(spi.Page); ok && p.Next != nil {
+							opened[*p.Next] = l.config
+						}
+						return r, err
 					}
-					r, err := l.LocationStore.Scan(ctx, request)
-					if p, ok := r.(spi.Page); ok && p.Next != nil {
-						opened[*p.Next] = l.config
-					}
-					return r, err
-				}
-			}, nil)
-		}),
+				}, nil)
+			}),
 	}
 }
 
@@ -134,10 +140,12 @@ if first_page then
   began = tonumber(call('GET', at) or now)
   call('SET', at, text(began), 'PX', SNAPSHOT_MS)
 end `+began)),
-		script("cleanup/first-pages-share-pin", "L5.snapshot", "Scans without a write between them are unpinned when the first of them ends.",
+		script("cleanup/first-pages-share-pin", "L5.snapshot",
+			"Scans without a write between them are unpinned when the first of them ends.",
 			onScan(pins, "call('ZADD', snapshot_boundary, boundary, 'at' .. boundary)"),
 			onScan(ends, "if not more and not first_page then call('ZREM', snapshot_boundary, 'at' .. boundary) end "+ends)),
-		script("cleanup/first-pages-share-life", "L5.snapshot", "Scans without a write between them end a minute after the first of them began.",
+		script("cleanup/first-pages-share-life", "L5.snapshot",
+			"Scans without a write between them end a minute after the first of them began.",
 			onScan(lives, `
 local at = ns .. 'ends:' .. boundary
 local ends = call('GET', at) or text(now + SNAPSHOT_MS)
@@ -165,15 +173,19 @@ func historyMutants() []Mutant {
 	return []Mutant{
 		script("cleanup/read-before-delete", "L4.delete", "While history is kept, a deleted record reads as it was before.",
 			onRead(read, "if found[1] and string.byte(found[1], -1) == 0xc3"+another+read)),
-		script("cleanup/read-before-expired", "L3.expired-missing", "While history is kept, an expired record reads as it was before.", onRead(read, `
+		script("cleanup/read-before-expired", "L3.expired-missing",
+			"While history is kept, an expired record reads as it was before.", onRead(read, `
 local expires = 0
 if found[1] and string.byte(found[1], -10) == 0xcf then
   for at = -9, -2 do expires = expires * 256 + string.byte(found[1], at) end
 end
 if expires > 0 and expires <= now`+another+read)),
-		script("cleanup/missing-before", "L4.missing", "While history is kept, a Missing condition looks at what was there before.", conditions("missing")),
-		script("cleanup/version-before", "L4.version", "While history is kept, a Version condition holds for what was there before.", conditions("version")),
-		script("cleanup/value-before", "L4.value", "While history is kept, a Value condition holds for what was there before.", conditions("value")),
+		script("cleanup/missing-before", "L4.missing", "While history is kept, a Missing condition looks at what was there before.",
+			conditions("missing")),
+		script("cleanup/version-before", "L4.version", "While history is kept, a Version condition holds for what was there before.",
+			conditions("version")),
+		script("cleanup/value-before", "L4.value", "While history is kept, a Value condition holds for what was there before.",
+			conditions("value")),
 	}
 }
 
@@ -188,7 +200,9 @@ func againMutants() []Mutant {
 	// doomed removes by what the row was made for, whatever is there by now.
 	doomed := func(when, remove string) []edit {
 		return []edit{
-			onWrite(schedule, "if "+when+" then call('HSET', ns .. 'doomed', key, '1') end call('ZADD', cleanup, text(now + SETTLE_MS), key)"),
+			onWrite(schedule, `
+    if `+when+` then call('HSET', ns .. 'doomed', key, '1') end
+    call('ZADD', cleanup, text(now + SETTLE_MS), key)`),
 			everywhere(tidies, `
   if (call('ZSCORE', cleanup, key) or '0') + 0 <= now and call('HDEL', ns .. 'doomed', key) == 1 then
     `+remove+`
@@ -199,9 +213,11 @@ func againMutants() []Mutant {
 	return []Mutant{
 		script("cleanup/removes-put-again", "L4.put", "A record that was deleted and put again is removed a second later.",
 			doomed("not put", "call('DEL', record) call('ZREM', index, key) call('HDEL', map, key) call('ZREM', cleanup, key) return")...),
-		script("cleanup/hides-put-again", "L5.complete", "A record that was deleted and put again is taken out of the index a second later.",
+		script("cleanup/hides-put-again", "L5.complete",
+			"A record that was deleted and put again is taken out of the index a second later.",
 			doomed("not put", "call('ZREM', index, key)")...),
-		script("cleanup/removes-leased-again", "L4.put", "A record that had a retention and was put again is removed a second after the retention.",
+		script("cleanup/removes-leased-again", "L4.put",
+			"A record that had a retention and was put again is removed a second after the retention.",
 			onWrite(schedule, "if expires ~= 0 then call('ZADD', ns .. 'leases', text(expires + SETTLE_MS), key) end "+schedule),
 			everywhere("local function tidy(now, low, high)", `
 local function tidy(now, low, high)

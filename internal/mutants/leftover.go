@@ -23,20 +23,25 @@ func leftoverMutants() []Mutant {
 	)
 	return []Mutant{
 		script("leftover/tombstones", "L4.reclaim", "Tombstones are never removed.", everywhere(removed, "")),
-		script("leftover/index", "L4.reclaim", "The rows of removed records stay in the index.", everywhere(removed, "call('DEL', record)\n")),
-		script("leftover/expired", "L4.reclaim", "Expired records are never removed.", everywhere("member.expires + SNAPSHOT_MS > now", "true")),
+		script("leftover/index", "L4.reclaim", "The rows of removed records stay in the index.",
+			everywhere(removed, "call('DEL', record)\n")),
+		script("leftover/expired", "L4.reclaim", "Expired records are never removed.",
+			everywhere("member.expires + SNAPSHOT_MS > now", "true")),
 		script("leftover/scans", "L4.reclaim", "Scans that were left are never forgotten.",
 			everywhere("call('ZREM', snapshot_boundary, id)\n    call('ZREM', snapshot_expiry, id)", "")),
 		script("leftover/history", "L4.reclaim", "History is kept for scans that were given up long ago.",
 			everywhere("call('ZREM', snapshot_boundary, id)\n", "")),
-		script("leftover/unreadable-stops-others", "L6.failure-scope", "Clean-up that meets an unreadable member fails whatever it was done with.",
+		script("leftover/unreadable-stops-others", "L6.failure-scope",
+			"Clean-up that meets an unreadable member fails whatever it was done with.",
 			everywhere("elseif not member then", "elseif not member then\n    error('unreadable')"),
 			onScan("pcall(function()", "(function()"), onScan("tidy(now, boundaries())\n  end)", "tidy(now, boundaries())\n  end)()")),
 
-		provided("version/of-a-process", "L3.version-fresh", "Versions come from a counter that begins again with each process.", func() targets.Provider {
-			return edited(issued("text(call('INCR', ns .. 'issued-" + rand.Text() + "'))"))
-		}),
-		script("version/of-a-record", "L3.version-fresh", "Versions count the Puts of a record, and begin again when it was cleaned up.",
+		provided("version/of-a-process", "L3.version-fresh", "Versions come from a counter that begins again with each process.",
+			func() targets.Provider {
+				return edited(issued("text(call('INCR', ns .. 'issued-" + rand.Text() + "'))"))
+			}),
+		script("version/of-a-record", "L3.version-fresh",
+			"Versions count the Puts of a record, and begin again when it was cleaned up.",
 			append(issued("text(call('HINCRBY', ns .. 'counts', key, 1))"), everywhere(removed, removed+forgets))...),
 
 		script("scan/ends-at-4096", "L5.complete", "A scan ends after 4,096 rows of the index.",
@@ -46,14 +51,15 @@ func leftoverMutants() []Mutant {
 		script("scan/ends-where-nothing-lives", "L5.complete", "A page that shows nothing is the last one.",
 			onScan(ends, "if #reply == 3 then more = false end "+ends)),
 		onLocation("scan/cursor-escapes-key", "L5.cursor", "A cursor holds prefix and key with escapes.", escapesCursors),
-		onLocation("scan/cursor-before-prefix", "L5.prefix", "With a cursor, the length of the prefix is not checked.", func(l *location) {
-			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-				if request.Cursor != nil && len(request.Prefix) > spi.MaxPrefixBytes {
-					return spi.Expired{}, nil
+		onLocation("scan/cursor-before-prefix", "L5.prefix", "With a cursor, the length of the prefix is not checked.",
+			func(l *location) {
+				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+					if request.Cursor != nil && len(request.Prefix) > spi.MaxPrefixBytes {
+						return spi.Expired{}, nil
+					}
+					return l.LocationStore.Scan(ctx, request)
 				}
-				return l.LocationStore.Scan(ctx, request)
-			}
-		}),
+			}),
 		prefixes("scan/prefix-text-replaced", "What is no UTF-8 in a prefix is replaced.",
 			plain(func(p string) string { return strings.ToValidUTF8(p, "\ufffd") })),
 	}

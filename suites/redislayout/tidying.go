@@ -19,7 +19,7 @@ func tidyingCases() []harness.Case {
 	for _, age := range []time.Duration{2 * time.Second, 70 * time.Second} {
 		cases = append(cases, harness.Case{
 			ID:           fmt.Sprintf("redislayout/scope/cleaned-up-%.0fs", age.Seconds()),
-			Title:        fmt.Sprintf("Records that became unreadable do not stop writes and scans of other keys whose clean-up meets them %v later.", age),
+			Title:        fmt.Sprintf("Unreadable records do not stop writes and scans of other keys whose clean-up meets them %v later.", age),
 			Requirements: []string{"L6.failure-scope"}, Needs: location,
 			Run: func(t *harness.T) { tidiesUnreadable(t, age) },
 		})
@@ -81,7 +81,8 @@ func tidiesUnreadable(t *harness.T, age time.Duration) {
 		t.Checkf(len(items) == 1, "L6.failure-scope", "a scan that was open meanwhile shows %d records, expected 1", len(items))
 	}
 	for i := range 4 {
-		t.EqualBytes("L6.failure-scope", "a record beside unreadable ones", fmt.Append(nil, 56+i), l.MustFind(spi.Key(fmt.Sprintf("good/%d", i))).Value.Bytes)
+		t.EqualBytes("L6.failure-scope", "a record beside unreadable ones", fmt.Append(nil, 56+i),
+			l.MustFind(spi.Key(fmt.Sprintf("good/%d", i))).Value.Bytes)
 	}
 	l.MustDelete("good/a")
 	l.MustMiss("good/a")

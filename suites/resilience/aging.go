@@ -143,7 +143,8 @@ func (a *aging) more(s *openScan, limit int, excused bool) bool {
 		return page.Next != nil
 	}
 	if _, gone := r.(spi.Expired); !gone || err != nil {
-		a.t.Failf("L5.expired", "%s answered %s, %v to a page that was asked for %d ms after its first one", s.name, harness.Describe(r), err, age)
+		a.t.Failf("L5.expired", "%s answered %s, %v to a page that was asked for %d ms after its first one",
+			s.name, harness.Describe(r), err, age)
 	} else if age < keptFor && !excused {
 		a.t.Failf(a.rule, "%s of %d is Expired %d ms after its first page", s.name, len(a.scans), age)
 	} else {

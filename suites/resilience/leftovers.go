@@ -57,7 +57,8 @@ func leftoverCases() []harness.Case {
 	var cases []harness.Case
 	for _, o := range leftovers {
 		cases = append(cases, newCase(&location, "cleanup/leftover-"+o.slug,
-			"Of "+o.title+", later writes remove what is left in Redis.", "L4.reclaim L4.put L5.snapshot", func(t *harness.T) { leavesLittle(t, o) }))
+			"Of "+o.title+", later writes remove what is left in Redis.", "L4.reclaim L4.put L5.snapshot",
+			func(t *harness.T) { leavesLittle(t, o) }))
 	}
 	return cases
 }
@@ -83,7 +84,8 @@ func leavesLittle(t *harness.T, o leftover) {
 			return
 		}
 		if round == rounds {
-			t.Fatalf("L4.reclaim", "%d keys and members were left in Redis by %s, and %d still are after 70 s and %d writes", left, o.title, rest, 40*rounds)
+			t.Fatalf("L4.reclaim", "%d keys and members were left in Redis by %s, and %d still are after 70 s and %d writes",
+				left, o.title, rest, 40*rounds)
 		}
 	}
 }

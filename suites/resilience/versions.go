@@ -12,7 +12,8 @@ import (
 // earlier ones.
 func versionCases() []harness.Case {
 	return []harness.Case{
-		newCase(&location, "versions/processes", "Processes of the target that begin one after the other, or work at once, never issue a version of a key twice.",
+		newCase(&location, "versions/processes",
+			"Processes of the target that begin one after the other, or work at once, never issue a version of a key twice.",
 			"L3.version-fresh L4.put", versionsOfProcesses),
 		newCase(&location, "versions/cleaned-up", "A key that is put again after what was left of it was cleaned up gets new versions.",
 			"L3.version-fresh L4.put L5.snapshot", versionsAfterCleanUp),
@@ -70,7 +71,8 @@ func versionsAfterCleanUp(t *harness.T) {
 			do  []spi.Mutation
 		}{
 			{"p/deleted", []spi.Mutation{a.put("p/deleted", 0), spi.Delete{Key: "p/deleted"}}},
-			{"p/deleted-twice", []spi.Mutation{a.put("p/deleted-twice", 0), spi.Delete{Key: "p/deleted-twice"}, spi.Delete{Key: "p/deleted-twice"}}},
+			{"p/deleted-twice", []spi.Mutation{a.put("p/deleted-twice", 0),
+				spi.Delete{Key: "p/deleted-twice"}, spi.Delete{Key: "p/deleted-twice"}}},
 			{"p/leased", []spi.Mutation{a.put("p/leased", time.Second)}},
 			{"p/overwritten", []spi.Mutation{a.put("p/overwritten", 0), a.put("p/overwritten", time.Second)}},
 			{"p/lease-deleted", []spi.Mutation{a.put("p/lease-deleted", time.Second), spi.Delete{Key: "p/lease-deleted"}}},

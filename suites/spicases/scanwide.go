@@ -13,12 +13,16 @@ import (
 // keys.
 func wideScanCases() []harness.Case {
 	return []harness.Case{
-		locationCase("scan/wide", "A scan of 12,288 records shows them all", "L5.complete L5.limit L5.cursor", func(t *harness.T) { scanWide(t, wideAll) }),
-		locationCase("scan/wide-deleted", "A scan finds the few records that live among 12,000 deleted ones", "L5.complete L5.limit L5.cursor",
+		locationCase("scan/wide", "A scan of 12,288 records shows them all", "L5.complete L5.limit L5.cursor",
+			func(t *harness.T) { scanWide(t, wideAll) }),
+		locationCase("scan/wide-deleted", "A scan finds the few records that live among 12,000 deleted ones",
+			"L5.complete L5.limit L5.cursor",
 			func(t *harness.T) { scanWide(t, wideDeleted) }),
-		locationCase("scan/wide-expired", "A scan finds the few records that live among 12,000 expired ones", "L5.complete L5.limit L5.cursor",
+		locationCase("scan/wide-expired", "A scan finds the few records that live among 12,000 expired ones",
+			"L5.complete L5.limit L5.cursor",
 			func(t *harness.T) { scanWide(t, wideExpired) }),
-		locationCase("scan/prefix-text", "A prefix with half of a surrogate pair stands for no other text", "L5.prefix", scanPrefixText),
+		locationCase("scan/prefix-text", "A prefix with half of a surrogate pair stands for no other text", "L5.prefix",
+			scanPrefixText),
 		locationCase("cursor/prefix-refused", "A prefix of 1,025 bytes is an argument error also with a cursor, whatever cursor it is",
 			"L5.prefix L5.snapshot L5.complete", cursorPrefixRefused),
 		locationCase("cursor/long", "Cursors of scans of the longest keys have at most 4,096 bytes, whatever characters the keys hold",
@@ -68,7 +72,8 @@ func scanWide(t *harness.T, kind wideKind) {
 		}
 	}
 	awaitExpiry(t, expiry)
-	same(t, "L5.complete", fmt.Sprintf("a scan over %d records of which %d live", len(keys), len(want)), want, paged(t, l, "k", 1000, pageForm(t, 1000)))
+	same(t, "L5.complete", fmt.Sprintf("a scan over %d records of which %d live", len(keys), len(want)), want, paged(t, l, "k",
+		1000, pageForm(t, 1000)))
 }
 
 // longCharacters are characters of which an escaped or encoded form is longer.
@@ -104,7 +109,8 @@ func cursorPrefixRefused(t *harness.T) {
 		}
 		for _, prefix := range longestKeys {
 			_, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: prefix + "k", Cursor: c, Limit: 1})
-			t.ErrorKind("L5.prefix", fmt.Sprintf("a prefix of %d bytes and %d characters with a cursor", len(prefix)+1, utf8.RuneCountInString(prefix)+1), err, spi.KindArgument)
+			t.ErrorKind("L5.prefix", fmt.Sprintf("a prefix of %d bytes and %d characters with a cursor",
+				len(prefix)+1, utf8.RuneCountInString(prefix)+1), err, spi.KindArgument)
 		}
 	}
 	same(t, "L5.snapshot", "the scan that was open meanwhile", want, once(t, l.MustFinish("", 1, first)))
