@@ -66,6 +66,11 @@ func Lawful() []Variant {
 			}},
 		relativeExpiry(),
 		transactions(),
+		{ID: "lawful/ordinary-names", Allowed: "L10.surface", Title: "Public names hold the letters of a private term in an ordinary word.",
+			provider: public("SubscriptionDescription, ConnectionPool.initialCapacity, TlsOptions.CertificateAuthority, JavaScriptOptions")},
+		variant("lawful/repairs-a-score-above", "L9.score-above", "A write over a score above the sequence brings the sequence up to it.",
+			onWrite("return fail('record ' .. string.sub(ARGV[i], -64) .. ' has a score above the sequence')",
+				"call('SET', sequence, call('ZREVRANGE', ARGV[i], 0, 0, 'WITHSCORES')[2])")),
 	}
 }
 

@@ -76,5 +76,7 @@ func All() []Mutant {
 		pieceMutants(),
 		compareMutants(),
 		citingMutants(),
+		strangeMutants(),
+		surfaceMutants(),
 	)
 }

@@ -22,6 +22,7 @@ func Cases() []harness.Case {
 		unreadableCases(),
 		scopeCases(),
 		tidyingCases(),
+		strangeCases(),
 		prefixCases(),
 		legacyCases(),
 		blobCases(),

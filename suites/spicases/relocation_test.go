@@ -18,20 +18,3 @@ func storeCases() []harness.Case {
 func TestStoreCasesPassOnTheReference(t *testing.T) {
 	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(targets.Reference()), storeCases())
 }
-
-func TestPrivateTerm(t *testing.T) {
-	for name, want := range map[string]string{
-		"RedisLocationStore": "", "redis_location_store_options": "", "RedisStoreOptions.KeyPrefix": "", "Description": "", "Defence": "",
-		"LayoutInflater": "", "KeySpace": "", "connectionPoolCapacity": "", "IRedisSubscription": "",
-		"RelocationManifest": "manifest", "redis.ScriptRunner": "script", "REDIS_KEY_LAYOUT": "key layout", "KeyLayoutV3": "key layout",
-		"IAuthorityStore": "authority", "LUAScripts": "scripts", "MemberCodec": "codec", "SpotCapacity": "capacity",
-		"RelocationPhase": "relocation phase", "FencingToken": "fencing",
-	} {
-		if got := privateTerm(name, privateTerms); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-	if got := privateTerm("getMoveHistory", privateRelocationTerms); got != "move history" {
-		t.Errorf("getMoveHistory: %q", got)
-	}
-}

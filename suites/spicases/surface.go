@@ -1,7 +1,7 @@
 package spicases
 
 import (
-	"slices"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -21,25 +21,47 @@ func surfaceCases() []harness.Case {
 	}
 }
 
-// Terms that no public declaration is named after, as words in a row. A word
-// in a name counts whole, so a Description is no script.
+// A term is a pattern of the words of a name, which stand in lower case with a
+// space around each of them. A word that another one is joined to without a
+// change of case (LUASCRIPT, fencetoken) is found by its beginning or its end.
+type term struct {
+	name    string
+	pattern *regexp.Regexp
+}
+
+func newTerm(name, pattern string) term { return term{name, regexp.MustCompile(pattern)} }
+
+// What no public declaration is named after, in any spelling.
 var (
-	privateTerms = []string{
-		"authority", "authorities", "reservation", "reservations", "aggregate", "aggregates", "capacity", "capacities",
-		"fence", "fences", "fencing", "relocation phase", "relocation phases", "manifest", "manifests",
-		"script", "scripts", "lua", "key layout", "key layouts", "redis layout", "codec", "codecs",
+	scriptTerm   = newTerm("script", ` script| \S*scripts? | lua `)
+	layoutTerm   = newTerm("key layout", ` \S*(key|redis|record|blob|storage|hash)s? ?layout|layouts? (of )?(key|record|blob)s? `)
+	phaseTerm    = newTerm("relocation phase", `relocation.*phase|phase.*relocation`)
+	manifestTerm = newTerm("manifest", ` manifest| \S*manifests? `)
+
+	privateTerms = []term{
+		newTerm("authority", ` authorit(y|ies|ative)| \S*authorit(y|ies) `),
+		newTerm("reservation", ` reserv(ation|ed|e |er)| \S*reservations? `),
+		newTerm("aggregate", ` aggregat| \S*aggregat(e|es|or|ion)s? `),
+		newTerm("capacity", ` capacit| \S*capacit(y|ies) `),
+		newTerm("fence", ` fenc(e|ing)| \S*fenc(e|es|ed|ing) `),
+		newTerm("codec", ` codecs? | \S+codecs? `),
+		phaseTerm, manifestTerm, scriptTerm, layoutTerm,
 	}
-	privateRelocationTerms = []string{
-		"relocation phase", "relocation phases", "manifest", "manifests", "script", "scripts", "lua", "key layout", "key layouts",
-		"move history", "relocation history", "movement history", "actor history", "spot history",
+	privateRelocationTerms = []term{
+		phaseTerm, manifestTerm, scriptTerm, layoutTerm,
+		newTerm("move history", `(move|movement|relocation|migration|actor|spot)\S* (\S+ )*?\S*histor(y|ies)|`+
+			`histor(y|ies)\S* (\S+ )*?(move|movement|relocation|migration|actor|spot)|movehistory`),
 	}
 )
 
-// harmlessBeside are words beside which "capacity" is a setting of the
-// connection, which the options may have.
-var harmlessBeside = []string{"pool", "queue", "buffer", "connection", "initial"}
+// ordinary are words and pairs of words in which the letters of a term mean
+// something else: settings of a connection, names of the language.
+var ordinary = regexp.MustCompile(` (\S*(description|descript|subscri|transcript|manuscript|prescript|inscript|conscript|postscript)\S*|` +
+	`(java|type|ecma) ?scripts?|manifestations?|\S*(preservation|defence|offence)s?|` +
+	`(ca|tls|ssl|root|trusted|certificate|certificates|uri|url) authorit(y|ies)|certificateauthority|` +
+	`(pool|queue|buffer|connection|initial|channel)s? (\S+ )?capacit(y|ies)|capacit(y|ies) of (pool|queue|buffer)s?|struct layout) `)
 
-func surface(t *harness.T, requirement string, terms []string) {
+func surface(t *harness.T, requirement string, terms []term) {
 	names := t.Target().Surface()
 	if len(names) == 0 {
 		t.Troublef("the target announces the capability surface, but lists no public declaration")
@@ -52,16 +74,14 @@ func surface(t *harness.T, requirement string, terms []string) {
 }
 
 // privateTerm returns the first of the terms that the name holds, or "".
-func privateTerm(name string, terms []string) string {
-	split := words(name)
-	spaced := " " + strings.Join(split, " ") + " "
+func privateTerm(name string, terms []term) string {
+	spaced := " " + strings.Join(words(name), " ") + " "
+	for ordinary.MatchString(spaced) { // two in a row share a space
+		spaced = ordinary.ReplaceAllString(spaced, " ")
+	}
 	for _, term := range terms {
-		if !strings.Contains(spaced, " "+term+" ") {
-			continue
-		}
-		harmless := slices.ContainsFunc(harmlessBeside, func(w string) bool { return slices.Contains(split, w) })
-		if !harmless || !strings.HasPrefix(term, "capacit") {
-			return term
+		if term.pattern.MatchString(spaced) {
+			return term.name
 		}
 	}
 	return ""
