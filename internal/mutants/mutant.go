@@ -78,5 +78,6 @@ func All() []Mutant {
 		citingMutants(),
 		strangeMutants(),
 		surfaceMutants(),
+		ringMutants(),
 	)
 }

@@ -26,6 +26,7 @@ func Cases() []harness.Case {
 		compareCases(),
 		argumentCases(),
 		bufferCases(),
+		ringCases(),
 		lifetimeCases(),
 	)
 }
