@@ -14,6 +14,7 @@ type snapshot struct {
 	prefix      string
 	byReference bool
 	began       int                // w.changes at the first page
+	first       spi.Millis         // store time of the first page
 	items       map[spi.Key]record // as of the first page
 	shown       map[spi.Key]bool
 	cursor      *spi.Cursor // of the next page; nil: the scan has ended
@@ -34,7 +35,13 @@ func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) erro
 	if !ok {
 		return broken("L5.expired", "the first page of a scan answered %s", harness.Describe(result))
 	}
-	snap := &snapshot{prefix: s.prefix, byReference: byReference, began: w.changes, items: map[spi.Key]record{}, shown: map[spi.Key]bool{}}
+	if err := w.tick("L3.store-now", page.StoreNow); err != nil {
+		return err
+	}
+	snap := &snapshot{
+		prefix: s.prefix, byReference: byReference, began: w.changes, first: page.StoreNow,
+		items: map[spi.Key]record{}, shown: map[spi.Key]bool{},
+	}
 	for k, r := range w.records {
 		if strings.HasPrefix(string(k), s.prefix) && r.live(page.StoreNow) {
 			snap.items[k] = r
@@ -69,8 +76,11 @@ func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
 		}
 		return broken("L5.snapshot", "a page of a snapshot that was opened just now answered %s", harness.Describe(result))
 	}
-	if err := w.tick("L3.store-now", page.StoreNow); err != nil {
-		return err
+	// A later page tells the time of its own reading or that of the first page.
+	if page.StoreNow != snap.first {
+		if err := w.tick("L3.store-now", page.StoreNow); err != nil {
+			return err
+		}
 	}
 	if len(page.Items) > limit {
 		return broken("L5.limit", "a page holds %d items, more than its limit of %d", len(page.Items), limit)

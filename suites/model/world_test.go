@@ -215,6 +215,23 @@ func TestModelOfManyScans(t *testing.T) {
 	}
 }
 
+// A later page tells its own time or that of the first page, and no other.
+func TestModelOfPageTimes(t *testing.T) {
+	next := spi.Cursor("next")
+	for now, want := range map[spi.Millis]string{100: "", 105: "L3.store-now", 198: "L3.store-now", 199: "", 200: "", 210: ""} {
+		w := newWorld(100)
+		if err := w.opened(scanStep{"s", "", 1}, false, spi.Page{Next: &next, StoreNow: 100}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.saw("k", spi.Missing{StoreNow: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := requirement(w.turned(w.snapshots["s"], 1, spi.Page{StoreNow: now})); got != want {
+			t.Errorf("a page at %d: %q, want %q", now, got, want)
+		}
+	}
+}
+
 func TestModelOfBlobs(t *testing.T) {
 	const r = spi.Reference("r")
 	// r holds "x" from 100 until 1100.
