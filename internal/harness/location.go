@@ -52,7 +52,10 @@ func (l *Location) Write(ctx context.Context, request spi.WriteRequest) (spi.Wri
 
 // Scan is LocationStore.Scan.
 func (l *Location) Scan(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-	return record(l.provider, "scan "+Describe(request), func() (spi.ScanResult, error) { return l.inner.Scan(ctx, request) })
+	sent := time.Now()
+	r, err := record(l.provider, "scan "+Describe(request), func() (spi.ScanResult, error) { return l.inner.Scan(ctx, request) })
+	l.t.followScan(request, sent, r)
+	return r, err
 }
 
 // ReadHeld is targets.Location's.

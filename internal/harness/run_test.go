@@ -254,3 +254,26 @@ func TestPanicKeepsItsStack(t *testing.T) {
 }
 
 func breaksHere() { panic("boom") }
+
+// A scan that is Expired is a finding, unless it took longer than a provider
+// must keep it.
+func TestScanThatTookTooLongIsNoFinding(t *testing.T) {
+	next := spi.Cursor("c")
+	c := &T{}
+	first := time.Now().Add(-scanMayEnd - time.Second)
+	c.followScan(spi.ScanRequest{}, first, spi.Page{Next: &next})
+	c.followScan(spi.ScanRequest{Cursor: &next}, time.Now(), spi.Page{Next: &next})
+	func() {
+		defer func() { _ = recover() }()
+		c.followScan(spi.ScanRequest{Cursor: &next}, time.Now(), spi.Expired{})
+	}()
+	if c.verdict != result.Skipped || !strings.Contains(c.reason, "too slow") {
+		t.Errorf("an old scan: %s %q", c.verdict, c.reason)
+	}
+	c = &T{}
+	c.followScan(spi.ScanRequest{}, time.Now(), spi.Page{Next: &next})
+	c.followScan(spi.ScanRequest{Cursor: &next}, time.Now(), spi.Expired{})
+	if c.verdict != "" {
+		t.Errorf("a young scan: %s %q", c.verdict, c.reason)
+	}
+}

@@ -41,6 +41,7 @@ type T struct {
 	gone     int      // number of operations before those
 	notes    []string
 	cleanups []func()
+	scans    scans
 }
 
 // stop unwinds a case that cannot go on.
