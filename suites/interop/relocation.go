@@ -48,10 +48,11 @@ func relocationCases() []harness.Case {
 		}, func(t *harness.T, one, other party) {
 			for i, ref := range oddReferences {
 				payload := strings.Repeat(fmt.Sprint("\x00\xffpayload ", i), 10*i)
-				stored := store(one, ref, payload)
-				found := other.findBlob(ref)
+				var found spi.BlobFound
+				put := t.Bracket(func() { store(one, ref, payload) })
+				read := t.Bracket(func() { found = other.findBlob(ref) })
 				t.EqualBytes(blobRule, fmt.Sprintf("the payload of %.40q as %s reads it", ref, other.name), []byte(payload), found.Bytes)
-				t.Near(blobRule, fmt.Sprintf("the expiry of %.40q as %s reads it", ref, other.name), stored.ExpiresAt, found.ExpiresAt, 1)
+				t.Expires(blobRule, fmt.Sprintf("the expiry of %.40q as %s reads it", ref, other.name), put.Widened(read), hour, found.ExpiresAt)
 				r, err := other.putBlob(ref, payload, hour)
 				answer[spi.AlreadyStored](other, "R4.put", "putting the same bytes again", r, err)
 				for _, wrong := range []string{payload + "x", "x" + payload} {
@@ -71,9 +72,10 @@ func relocationCases() []harness.Case {
 				if i == 1 {
 					p, q = one, other
 				}
-				renewed := p.renew("r", retention)
-				found := q.findBlob("r")
-				t.Near("R4.renew", "the expiry that "+p.name+" renewed, as "+q.name+" reads it", renewed.ExpiresAt, found.ExpiresAt, 1)
+				var found spi.BlobFound
+				renewal := t.Bracket(func() { p.renew("r", retention) })
+				read := t.Bracket(func() { found = q.findBlob("r") })
+				t.Expires("R4.renew", "the expiry that "+p.name+" renewed, as "+q.name+" reads it", renewal.Widened(read), retention, found.ExpiresAt)
 				t.EqualBytes("R4.renew", "the payload after Renew", []byte("payload"), found.Bytes)
 			}
 		}),

@@ -48,7 +48,7 @@ func orphanChunks(t *harness.T) {
 	f, data := onTarget(t), random(t, 3*chunkSize)
 	f.put("R6.published", "beside", data)
 	_, err := f.keeping(brief).Put(t.Context(), plan("p", len(data)), bytes.NewReader(data[:2*chunkSize]))
-	over := t.Now() + brief + slack
+	over := t.Now() + brief + late
 	var lost *payload.DataLost // if the machine was so slow that a chunk has expired already
 	if spi.KindOf(err) != spi.KindArgument && !errors.As(err, &lost) {
 		f.fail("R6.orphan", err, "storing two of three chunks")
@@ -64,7 +64,7 @@ func orphanChunks(t *harness.T) {
 func orphanPayload(t *harness.T) {
 	f, data := onTarget(t), random(t, 2*chunkSize+1)
 	_, err := f.keeping(brief).Put(t.Context(), plan("p", len(data)), bytes.NewReader(data))
-	over := t.Now() + brief + slack
+	over := t.Now() + brief + late
 	var lost *payload.DataLost // as above
 	if err != nil && !errors.As(err, &lost) {
 		f.fail("R6.orphan", err, "storing a payload")

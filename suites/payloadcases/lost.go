@@ -40,7 +40,7 @@ var damages = []damage{
 	{"expired-chunk", "A chunk that has expired", func(p stored) {
 		const brief = 60
 		p.replace(chunk("p", 2), frame(p.t, 2, p.part(2)), brief)
-		awaitTime(p.t, p.t.Now()+brief+slack)
+		awaitTime(p.t, p.t.Now()+brief+late)
 	}, 2, payload.Absent},
 	{"swapped-chunks", "Two chunks in each other's place", func(p stored) {
 		p.replace(chunk("p", 0), frame(p.t, 1, p.part(1)), hour)

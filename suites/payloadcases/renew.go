@@ -25,7 +25,10 @@ func renewCases() []harness.Case {
 // kept checks that a blob is kept for the retention from a time between before
 // and after on.
 func kept(t *harness.T, requirement string, ref spi.Reference, before, after, retention spi.Millis) {
-	t.Between(requirement, fmt.Sprintf("the expiry of %q", ref), before+retention-slack, t.Relocation().MustFind(ref).ExpiresAt, after+retention+slack)
+	var f spi.BlobFound
+	read := t.Bracket(func() { f = t.Relocation().MustFind(ref) })
+	t.Expires(requirement, fmt.Sprintf("the expiry of %q", ref), harness.Bracket{Before: before, After: after}.Widened(read),
+		spi.Retention(retention), f.ExpiresAt)
 }
 
 func renewExtends(t *harness.T) {
@@ -68,12 +71,12 @@ func renewKeepsAlive(t *harness.T) {
 			err = f.keeping(hour).Renew(t.Context(), index(name))
 		}
 		if err != nil {
-			if t.Now() >= began+retention-slack {
+			if t.Now() >= began+retention-late {
 				continue
 			}
 			f.fail("P3.renew", err, "storing and renewing a payload within its retention of %d ms", retention)
 		}
-		awaitTime(t, ended+retention+slack)
+		awaitTime(t, ended+retention+late)
 		f.whole("P3.renew", name, data)
 		return
 	}

@@ -37,9 +37,9 @@ func Cases() []harness.Case {
 const (
 	hour = spi.Millis(3600_000) // outlives every case
 	day  = 24 * hour
-	// slack forgives a provider that asks Redis for time and expiry by
-	// neighbouring commands, between which a busy machine lets some time pass.
-	slack = 10
+	// late is how long after an expiry, by the bracket of the operation that set
+	// it, a payload must be gone.
+	late = 2
 	// chunkSize is what a chunk holds in most cases.
 	chunkSize = 64
 )

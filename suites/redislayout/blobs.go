@@ -81,9 +81,8 @@ func blobBytes(t *harness.T) {
 // that of Redis's own clock before and after, so that a slow machine widens it.
 func checkExpiry(t *harness.T, what string, retention spi.Millis, operation func() spi.Millis) {
 	key := layout.BlobKey(t.KeyPrefix(), "r")
-	before := t.Now()
-	reported := operation()
-	after := t.Now()
+	var reported spi.Millis
+	b := t.Bracket(func() { reported = operation() })
 	ttl := raw.Must(t.Redis().PTTL(t.Context(), key).Result())(t, "PTTL")
 	switch kind := raw.On(t).Type(key); {
 	case kind == "none":
@@ -100,8 +99,8 @@ func checkExpiry(t *harness.T, what string, retention spi.Millis, operation func
 	// Redis set it within before..after and told what is left of it within after..end.
 	const rounding = 1
 	left := spi.Millis(ttl.Milliseconds())
-	t.Between("R8.string", what+" in Redis, in ms from then on,", retention-(end-before)-rounding, left, retention+rounding)
-	t.Between("R3.expiry-clock", what+" as reported", before+retention-rounding, reported, after+retention+rounding)
+	t.Between("R8.string", what+" in Redis, in ms from then on,", retention-(end-b.Before)-rounding, left, retention+rounding)
+	t.Expires("R3.expiry-clock", what+" as reported", b, spi.Retention(retention), reported)
 }
 
 func blobRenew(t *harness.T) {
@@ -154,12 +153,13 @@ func foreignBlob(t *harness.T) {
 	store := t.Relocation()
 	for i, ref := range oddReferences {
 		payload := randomBytes(t, 40*i)
-		before := t.Now()
-		raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t, "SET")
-		after := t.Now()
-		f := store.MustFind(ref)
+		set := t.Bracket(func() {
+			raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t, "SET")
+		})
+		var f spi.BlobFound
+		read := t.Bracket(func() { f = store.MustFind(ref) })
 		t.EqualBytes("R8.interop-read", fmt.Sprintf("the planted payload of %.40q", ref), payload, f.Bytes)
-		t.Between("R8.interop-read", fmt.Sprintf("the expiry of the planted %.40q", ref), before+hour-1, f.ExpiresAt, after+hour+1)
+		t.Expires("R8.interop-read", fmt.Sprintf("the expiry of the planted %.40q", ref), set.Widened(read), hour, f.ExpiresAt)
 		again := store.MustPut(ref, payload, hour)
 		_, already := again.(spi.AlreadyStored)
 		t.Checkf(already, "R8.interop-read", "putting the bytes of the planted %.40q answered %s, expected alreadyStored", ref, harness.Describe(again))

@@ -115,9 +115,9 @@ func (c *clockWorld) moved(err error) {
 // bracketed checks that the store time that f returns lies between two looks
 // at the clock of Redis.
 func (c *clockWorld) bracketed(requirement, what string, f func() spi.Millis) spi.Millis {
-	before := c.t.NowOf(c.client)
-	now := f()
-	c.t.Between(requirement, "StoreNow of "+what, before-1, now, c.t.NowOf(c.client)+1)
+	var now spi.Millis
+	low, high := c.t.BracketOn(c.client, func() { now = f() }).Now()
+	c.t.Between(requirement, "StoreNow of "+what, low, now, high)
 	return now
 }
 
@@ -152,23 +152,27 @@ func locationTimes(c *clockWorld) {
 func relocationTimes(c *clockWorld) {
 	const req = "R3.store-now"
 	r := c.relocation
-	expires := func(what string, now, expiresAt, retention spi.Millis) spi.Millis {
-		c.t.Near("R3.expiry-clock", "expiresAt of "+what, now+retention, expiresAt, 1)
-		return now
+	// bracketed checks the expiry too.
+	bracketed := func(what string, retention spi.Millis, f func() (now, expiresAt spi.Millis)) {
+		var now, expiresAt spi.Millis
+		b := c.t.BracketOn(c.client, func() { now, expiresAt = f() })
+		low, high := b.Now()
+		c.t.Between(req, "StoreNow of "+what, low, now, high)
+		c.t.Expires("R3.expiry-clock", "expiresAt of "+what, b, spi.Retention(retention), expiresAt)
 	}
 	c.bracketed(req, "Missing", func() spi.Millis { return r.MustMiss("r").StoreNow })
-	c.bracketed(req, "Stored", func() spi.Millis {
+	bracketed("Stored", hour/2, func() (now, expiresAt spi.Millis) {
 		s := r.MustStore("r", []byte("v"), spi.Retention(hour/2))
-		return expires("Stored", s.StoreNow, s.ExpiresAt, hour/2)
+		return s.StoreNow, s.ExpiresAt
 	})
 	c.bracketed(req, "AlreadyStored", func() spi.Millis {
 		a, _ := r.MustPut("r", []byte("v"), spi.Retention(hour/2)).(spi.AlreadyStored)
 		return a.StoreNow
 	})
 	c.bracketed(req, "Found", func() spi.Millis { return r.MustFind("r").StoreNow })
-	c.bracketed(req, "Renewed", func() spi.Millis {
+	bracketed("Renewed", 2*hour, func() (now, expiresAt spi.Millis) {
 		n := r.MustRenew("r", spi.Retention(2*hour))
-		return expires("Renewed", n.StoreNow, n.ExpiresAt, 2*hour)
+		return n.StoreNow, n.ExpiresAt
 	})
 	c.bracketed(req, "Found after Renew", func() spi.Millis {
 		f := r.MustFind("r")
@@ -296,8 +300,9 @@ func orphan(t *harness.T) {
 		c.set(time.Duration(i) * 12 * time.Hour)
 		f := r.MustFind("published")
 		t.Checkf(f.ExpiresAt-f.StoreNow <= 12*hour, "R4.renew", "after 12 hours %d ms remain of 24 hours", f.ExpiresAt-f.StoreNow)
-		n := r.MustRenew("published", spi.Retention(day))
-		t.Near("R4.renew", "the renewed expiry", n.StoreNow+day, n.ExpiresAt, 1)
+		var n spi.Renewed
+		renewal := t.BracketOn(c.client, func() { n = r.MustRenew("published", spi.Retention(day)) })
+		t.Expires("R4.renew", "the renewed expiry", renewal, spi.Retention(day), n.ExpiresAt)
 		if i == 1 {
 			t.EqualBytes("R6.published", "the payload that nobody renewed, after half its retention", []byte("v"), r.MustFind("orphan").Bytes)
 		} else {

@@ -3,7 +3,6 @@ package spicases
 import (
 	"crypto/sha256"
 	"fmt"
-	"math"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -21,20 +20,17 @@ func blobRetentionCases() []harness.Case {
 
 func blobFractionBelowOne(t *harness.T) {
 	r := t.Relocation()
-	soon := func(what string, now, expires spi.Millis) {
-		t.Between("R4.retention", "expiresAt of "+what, now, expires, now+1+blobSlack)
-	}
 	for i, ms := range []spi.Retention{0.4, 0.001, 0.9} {
 		ref := spi.Reference(fmt.Sprint("put", i))
-		s := r.MustStore(ref, []byte("p"), ms)
-		soon(fmt.Sprintf("a Put with %v ms", float64(ms)), s.StoreNow, s.ExpiresAt)
+		s, put := store(t, r, ref, []byte("p"), ms)
+		put.told(t, "R4.retention", fmt.Sprintf("expiresAt of a Put with %v ms", float64(ms)), s.ExpiresAt)
 
 		renewed := spi.Reference(fmt.Sprint("renewed", i))
 		r.MustStore(renewed, []byte("p"), hour)
-		n := r.MustRenew(renewed, ms)
-		soon(fmt.Sprintf("a Renew with %v ms", float64(ms)), n.StoreNow, n.ExpiresAt)
+		n, again := renewFor(t, r, renewed, ms)
+		again.told(t, "R4.retention", fmt.Sprintf("expiresAt of a Renew with %v ms", float64(ms)), n.ExpiresAt)
 
-		awaitExpiry(t, n.StoreNow+1+blobSlack)
+		again.awaitEnd(t)
 		r.MustMiss(ref)
 		r.MustMiss(renewed)
 	}
@@ -42,20 +38,16 @@ func blobFractionBelowOne(t *harness.T) {
 
 func blobFractionKept(t *harness.T) {
 	r := t.Relocation()
-	near := func(what string, ms spi.Retention, now, expires spi.Millis) {
-		t.Between("R4.retention", fmt.Sprintf("expiresAt of a %s with %v ms", what, float64(ms)),
-			now+spi.Millis(math.Floor(float64(ms)))-blobSlack, expires, now+spi.Millis(math.Ceil(float64(ms)))+blobSlack)
-	}
 	for i, ms := range []spi.Retention{minute + 0.5, minute + 0.001, day + 0.999} {
 		ref := spi.Reference(fmt.Sprint("r", i))
-		s := r.MustStore(ref, []byte("p"), ms)
-		near("Put", ms, s.StoreNow, s.ExpiresAt)
-		n := r.MustRenew(ref, ms)
-		near("Renew", ms, n.StoreNow, n.ExpiresAt)
+		s, put := store(t, r, ref, []byte("p"), ms)
+		put.told(t, "R4.retention", fmt.Sprintf("expiresAt of a Put with %v ms", float64(ms)), s.ExpiresAt)
+		n, again := renewFor(t, r, ref, ms)
+		again.told(t, "R4.retention", fmt.Sprintf("expiresAt of a Renew with %v ms", float64(ms)), n.ExpiresAt)
 	}
-	s := r.MustStore("one", []byte("p"), 1.5)
-	near("Put", 1.5, s.StoreNow, s.ExpiresAt)
-	awaitExpiry(t, s.StoreNow+2+blobSlack)
+	s, put := store(t, r, "one", []byte("p"), 1.5)
+	put.told(t, "R4.retention", "expiresAt of a Put with 1.5 ms", s.ExpiresAt)
+	put.awaitEnd(t)
 	r.MustMiss("one")
 }
 

@@ -39,16 +39,19 @@ func putCases() []harness.Case {
 func putResults(t *harness.T) {
 	r := t.Relocation()
 	payload := []byte("payload")
-	first := r.MustStore("r", payload, hour)
-	t.Near("R3.expiry-clock", "expiresAt of Stored", first.StoreNow+hour, first.ExpiresAt, blobSlack)
+	first, given := store(t, r, "r", payload, hour)
+	given.told(t, "R3.expiry-clock", "expiresAt of Stored", first.ExpiresAt)
 	for range 2 {
-		res := r.MustPut("r", payload, hour)
+		var res spi.BlobPutResult
+		b := t.Bracket(func() { res = r.MustPut("r", payload, hour) })
 		again, ok := res.(spi.AlreadyStored)
 		if !ok {
 			t.Fatalf("R4.put", "the same bytes put again answered %s", harness.Describe(res))
 		}
-		f := r.MustFind("r")
-		t.Near("R4.put", "expiresAt of AlreadyStored, compared with Read,", f.ExpiresAt, again.ExpiresAt, blobSlack)
+		// It is the first Put's, or the later one's if that extended the retention.
+		low, _ := given.Widened(b).Expiry(hour)
+		_, high := b.Expiry(hour)
+		t.Between("R4.put", "expiresAt of AlreadyStored", low, again.ExpiresAt, high)
 		if res := r.Citing("R5.closed-results").MustPut("r", []byte("other"), hour); !isConflict(res) {
 			t.Failf("R4.put", "other bytes put on the reference answered %s", harness.Describe(res))
 		}
@@ -109,25 +112,27 @@ func putKeepsBytes(t *harness.T) {
 
 func putKeepsRetention(t *harness.T) {
 	r := t.Relocation()
-	r.MustStore("r", []byte("payload"), day)
-	promised := r.MustFind("r").ExpiresAt
+	_, given := store(t, r, "r", []byte("payload"), day)
 	for _, again := range []string{"payload", "another"} {
-		res := r.MustPut("r", []byte(again), minute)
+		var res spi.BlobPutResult
+		b := t.Bracket(func() { res = r.MustPut("r", []byte(again), minute) })
+		promised, _ := given.Widened(b).Expiry(day)
 		if a, ok := res.(spi.AlreadyStored); ok {
-			t.Checkf(a.ExpiresAt >= promised-blobSlack, "R4.put-keeps", "AlreadyStored says expiresAt %d, before the promised %d", a.ExpiresAt, promised)
+			t.Checkf(a.ExpiresAt >= promised, "R4.put-keeps", "AlreadyStored says expiresAt %d, before the promised %d", a.ExpiresAt, promised)
 		}
-		got := r.MustFind("r").ExpiresAt
-		t.Checkf(got >= promised-blobSlack, "R4.put-keeps", "after a Put of %q for a minute expiresAt is %d, %d ms before the promised %d", again, got, promised-got, promised)
+		var f spi.BlobFound
+		promised, _ = given.Widened(t.Bracket(func() { f = r.MustFind("r") })).Expiry(day)
+		t.Checkf(f.ExpiresAt >= promised, "R4.put-keeps", "after a Put of %q for a minute expiresAt is %d, %d ms before the promised %d",
+			again, f.ExpiresAt, promised-f.ExpiresAt, promised)
 	}
 }
 
 func putLeavesRetention(t *harness.T) {
 	r := t.Relocation()
-	r.MustStore("r", []byte("payload"), hour)
-	before := r.MustFind("r").ExpiresAt
+	_, given := store(t, r, "r", []byte("payload"), hour)
 	for _, again := range []string{"payload", "another"} {
 		r.MustPut("r", []byte(again), day)
-		t.Near("R4.put-retention", fmt.Sprintf("expiresAt after a Put of %q for a day", again), before, r.MustFind("r").ExpiresAt, blobSlack)
+		given.find(t, r, "r", "R4.put-retention", fmt.Sprintf("expiresAt after a Put of %q for a day", again))
 	}
 }
 
@@ -144,12 +149,11 @@ func putAfterDelete(t *harness.T) {
 func putAfterExpiry(t *harness.T) {
 	r := t.Relocation()
 	payload := []byte("payload")
-	r.MustStore("r", payload, brief)
-	awaitExpiry(t, t.Now()+brief+blobSlack)
-	again := r.MustStore("r", payload, hour)
-	f := r.MustFind("r")
+	_, given := store(t, r, "r", payload, brief)
+	given.awaitEnd(t)
+	_, given = store(t, r, "r", payload, hour)
+	f := given.find(t, r, "r", "R4.put", "expiresAt after the second Stored")
 	t.EqualBytes("R4.put", "the payload", payload, f.Bytes)
-	t.Near("R4.put", "expiresAt of the second Stored", again.StoreNow+hour, f.ExpiresAt, blobSlack)
 }
 
 // race lets eight writers of two instances put on one reference at once, and

@@ -27,7 +27,9 @@ func blobOneObservation(t *harness.T) {
 			return
 		}
 		for !over.Load() {
-			f, ok := readers[i-1].MustRead("r").(spi.BlobFound)
+			var res spi.BlobReadResult
+			read := t.Bracket(func() { res = readers[i-1].MustRead("r") })
+			f, ok := res.(spi.BlobFound)
 			if !ok {
 				continue
 			}
@@ -39,7 +41,7 @@ func blobOneObservation(t *harness.T) {
 			}
 			// The other one's expiry is an hour away.
 			left, want := f.ExpiresAt-f.StoreNow, spi.Millis(retentions[which])
-			if left <= 0 || left > want+blobSlack || left < want-hour/2 {
+			if left <= 0 || left > want+read.After-read.Before+2 || left < want-hour/2 {
 				t.Fatalf("R4.read", "the bytes of one Put, with a retention of %d ms, were read with %d ms left", want, left)
 			}
 		}
