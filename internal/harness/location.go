@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -31,11 +32,18 @@ func (l *Location) Citing(requirement string) *Location {
 	return &cited
 }
 
+// scanning begins what a step says of itself when it is a scan.
+const scanning = "scanning "
+
 // step is what an operation answered, and what to cite if it may not.
 func (l *Location) step(what string, err error, candidates ...string) step {
+	shared := []string{"L9.interop-read"}
+	if strings.HasPrefix(what, scanning) {
+		shared = []string{"L9.interop-snapshot", "L9.interop-scan", "L9.interop-read"}
+	}
 	requirement := l.cite
 	if requirement == "" {
-		requirement = l.t.Closest(candidates...)
+		requirement = l.t.Closest(l.provider.besides(shared, candidates)...)
 	}
 	return step{l.provider, requirement, what, err}
 }
@@ -138,7 +146,7 @@ func (l *Location) MustPage(request spi.ScanRequest) spi.Page {
 	if request.Cursor != nil {
 		candidates = []string{"L5.snapshot", "L5.complete"}
 	}
-	return mustBe[spi.Page](l.step("scanning "+Describe(request), err, candidates...), "a page", r)
+	return mustBe[spi.Page](l.step(scanning+Describe(request), err, candidates...), "a page", r)
 }
 
 // MustScan returns the items of all pages of one snapshot.
@@ -154,7 +162,7 @@ func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Ite
 			empty = 0
 		}
 		if pages > maxPages || empty > maxEmptyPages {
-			l.step("scanning "+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(fmt.Sprintf("an item or an end within %d pages", min(pages, maxEmptyPages)), page)
+			l.step(scanning+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(fmt.Sprintf("an item or an end within %d pages", min(pages, maxEmptyPages)), page)
 		}
 		page = l.MustPage(spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
 		items = append(items, page.Items...)

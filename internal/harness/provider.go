@@ -2,11 +2,14 @@ package harness
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
 // Provider opens stores of the target or of the reference for a case. Every
@@ -68,7 +71,7 @@ func (p *Provider) Relocation() *Relocation {
 func (p *Provider) OpenLocation(s Store) *Location {
 	l, err := p.TryOpenLocation(s)
 	if err != nil {
-		p.fatal(p.t.Closest(), "opening a Location Store", err)
+		p.unopened("Location Store", err)
 	}
 	return l
 }
@@ -90,7 +93,7 @@ func (p *Provider) TryOpenLocation(s Store) (*Location, error) {
 func (p *Provider) OpenRelocation(s Store) *Relocation {
 	r, err := p.TryOpenRelocation(s)
 	if err != nil {
-		p.fatal(p.t.Closest(), "opening a Relocation Store", err)
+		p.unopened("Relocation Store", err)
 	}
 	return r
 }
@@ -147,22 +150,55 @@ func (p *Provider) config(s Store) targets.StoreConfig {
 	return c
 }
 
-// fatal ends a case in which a step that must succeed failed: the target's
-// failure is judged, the reference's is trouble of the harness.
+// Fatalf ends a case in which an operation of the provider failed with err or,
+// if that is nil, answered what it may not. The target is judged by it. So it is
+// by what the reference alone cannot get wrong, where the two work on one
+// layout: what the reference finds there, the target has left. The slowness of
+// the reference is trouble, and so is whatever it does in other cases.
+func (p *Provider) Fatalf(requirement string, err error, format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	if err != nil {
+		what += fmt.Sprintf(": %v", err)
+	}
+	if p.isReference && (spi.KindOf(err) == spi.KindTimeout || !slices.Contains(p.t.definition.Needs, NeedLayout)) {
+		p.t.Troublef("%s", what)
+	}
+	p.t.Fatalf(requirement, "%s", what)
+}
+
+// besides are the requirements that a failing step may cite: what the reference
+// does not understand beside the target breaks, above all, what they share.
+func (p *Provider) besides(shared, candidates []string) []string {
+	if p.isReference {
+		return append(slices.Clone(shared), candidates...)
+	}
+	return candidates
+}
+
+// fatal ends a case in which a step that must succeed failed.
 func (p *Provider) fatal(requirement, what string, err error) {
 	if p.isReference {
-		p.t.Troublef("the reference failed at %s: %v", what, err)
+		what = "the reference's " + what
 	}
-	p.t.Fatalf(requirement, "%s failed: %v", what, err)
+	p.Fatalf(requirement, err, "%s failed", what)
 }
 
 // unexpected ends a case in which an operation answered a result that it must
 // not answer here.
 func (p *Provider) unexpected(requirement, what, want string, got any) {
 	if p.isReference {
-		p.t.Troublef("the reference answered %s to %s, expected %s", Describe(got), what, want)
+		what = "the reference's " + what
 	}
-	p.t.Fatalf(requirement, "%s answered %s, expected %s", what, Describe(got), want)
+	p.Fatalf(requirement, nil, "%s answered %s, expected %s", what, Describe(got), want)
+}
+
+// unopened ends a case for which a store did not open. Nothing in Redis is
+// looked at by then, so that the reference's failure is never the target's.
+func (p *Provider) unopened(what string, err error) {
+	if p.isReference {
+		p.t.Troublef("opening a %s of the reference failed: %v", what, err)
+	}
+	p.fatal(p.t.Closest(), "opening a "+what, err)
 }
 
 func asTrouble(err error) (*targets.TroubleError, bool) {

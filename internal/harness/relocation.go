@@ -29,7 +29,7 @@ func (r *Relocation) Citing(requirement string) *Relocation {
 func (r *Relocation) step(what string, ref spi.Reference, err error, candidates ...string) step {
 	requirement := r.cite
 	if requirement == "" {
-		requirement = r.t.Closest(candidates...)
+		requirement = r.t.Closest(r.provider.besides([]string{"R8.interop-read"}, candidates)...)
 	}
 	return step{r.provider, requirement, what + " " + quote(string(ref)), err}
 }

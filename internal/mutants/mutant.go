@@ -79,5 +79,6 @@ func All() []Mutant {
 		strangeMutants(),
 		surfaceMutants(),
 		ringMutants(),
+		besideMutants(),
 	)
 }

@@ -40,6 +40,10 @@ func keysPhysical(t *harness.T) {
 	for n, key := range counters() {
 		i.must("L8.key", key, int64(n)+41, 1, nil)
 		redisKey := t.KeyPrefix() + ":{zlink-location-v3}:opaque:" + physical[key]
+		if kind := raw.On(t).Type(redisKey); kind != "zset" && kind != "none" {
+			t.Failf("L8.key", "the counter %q is at the Redis key %s a %s, expected a zset", key, redisKey, kind)
+			continue
+		}
 		newest := raw.Must(t.Redis().ZRangeArgs(t.Context(), redis.ZRangeArgs{Key: redisKey, Start: 0, Stop: 0, Rev: true}).Result())(t, "ZRANGE")
 		if len(newest) == 0 {
 			t.Failf("L8.key", "the counter %q is not at the Redis key %s", key, redisKey)

@@ -41,17 +41,18 @@ func counters() []spi.Key { return []spi.Key{counter.Owner, counter.Object, coun
 type issuer struct {
 	t    *harness.T
 	name string // "the target" or "the reference"
+	by   *harness.Provider
 	spi.LocationStore
 }
 
 // targets opens an instance of the target. What it stores is checked through
 // t.Location(), an instance that does not issue.
 func targets(t *harness.T) issuer {
-	return issuer{t, "the target", t.Target().OpenLocation(harness.Store{})}
+	return issuer{t, "the target", t.Target(), t.Target().OpenLocation(harness.Store{})}
 }
 
 func references(t *harness.T) issuer {
-	return issuer{t, "the reference", t.Reference().OpenLocation(harness.Store{})}
+	return issuer{t, "the reference", t.Reference(), t.Reference().OpenLocation(harness.Store{})}
 }
 
 func (i issuer) issue(key spi.Key, n int64, gate counter.Gate) (counter.Block, error) {
@@ -69,17 +70,13 @@ func (i issuer) must(requirement string, key spi.Key, n, first int64, gate count
 	}
 }
 
-// fail ends the case because issuing failed. What the reference alone cannot
-// get wrong is the target's, except for slowness.
+// fail ends the case because issuing failed.
 func (i issuer) fail(requirement string, err error, format string, args ...any) {
 	what := i.name + " failed at " + fmt.Sprintf(format, args...)
-	switch {
-	case i.name == "the reference" && spi.KindOf(err) == spi.KindTimeout:
-		i.t.Troublef("%s: %v", what, err)
-	case errors.Is(err, counter.ErrGate):
-		i.t.Fatalf(requirement, "%s: a write conflicts although each of its conditions holds", what)
+	if errors.Is(err, counter.ErrGate) {
+		i.by.Fatalf(requirement, nil, "%s: a write conflicts although each of its conditions holds", what)
 	}
-	i.t.Fatalf(requirement, "%s: %v", what, err)
+	i.by.Fatalf(requirement, err, "%s", what)
 }
 
 // exhausted checks that issuing is refused since the counter stores the row.

@@ -85,7 +85,7 @@ func parties(t *harness.T) [2]party {
 func answer[R any](p party, requirement, what string, result any, err error) R {
 	r, ok := result.(R)
 	if err != nil {
-		p.t.Fatalf(requirement, "%s failed at %s: %v", p.name, what, err)
+		p.provider.Fatalf(requirement, err, "%s failed at %s", p.name, what)
 	}
 	if !ok {
 		p.t.Fatalf(requirement, "%s answered %s to %s, expected %s", p.name, harness.Describe(result), what, kindOf[R]())

@@ -85,7 +85,7 @@ func relocationCases() []harness.Case {
 		}, func(t *harness.T, one, other party) {
 			store(other, "r", "payload")
 			if err := one.provider.Relocation().Delete(t.Context(), "r"); err != nil {
-				t.Fatalf("R4.delete", "%s failed at deleting: %v", one.name, err)
+				one.provider.Fatalf("R4.delete", err, "%s failed at deleting", one.name)
 			}
 			answer[spi.Missing](other, blobRule, "reading what the other deleted", other.readBlob("r"), nil)
 			r, err := other.provider.Relocation().Renew(t.Context(), "r", hour)
@@ -127,7 +127,7 @@ func concurrentPuts(t *harness.T) {
 		t.Concurrently(len(results), func(w int) {
 			r, err := ps[w%2].putBlob(ref, fmt.Sprint("payload ", w), hour)
 			if err != nil {
-				t.Fatalf(blobRule, "%s failed at a concurrent Put: %v", ps[w%2].name, err)
+				ps[w%2].provider.Fatalf(blobRule, err, "%s failed at a concurrent Put", ps[w%2].name)
 			}
 			results[w] = r
 		})

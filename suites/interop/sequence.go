@@ -130,7 +130,7 @@ func increments(t *harness.T) {
 			}
 			r, err := p.provider.Location().Write(t.Context(), given(set("k", strconv.Itoa(n+1)), version("k", f.Value.Version)))
 			if err != nil {
-				t.Fatalf("L9.interop-read", "%s failed at a write: %v", p.name, err)
+				p.provider.Fatalf("L9.interop-read", err, "%s failed at a write", p.name)
 			}
 			if _, ok := r.(spi.Applied); ok {
 				done++
@@ -152,7 +152,7 @@ func creations(t *harness.T) {
 			value := fmt.Sprint("by ", w)
 			r, err := ps[w%2].provider.Location().Write(t.Context(), given(set(key, value), missing(key)))
 			if err != nil {
-				t.Fatalf("L9.interop-read", "%s failed at a creation: %v", ps[w%2].name, err)
+				ps[w%2].provider.Fatalf("L9.interop-read", err, "%s failed at a creation", ps[w%2].name)
 			}
 			if _, ok := r.(spi.Applied); ok {
 				mu.Lock()

@@ -9,12 +9,14 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/redislayout/raw"
 )
 
 // client is one user of the registers, with a store instance of its own.
 type client struct {
 	t       *harness.T
 	number  int
+	by      *harness.Provider
 	store   *harness.Location
 	proxy   *redisenv.Proxy // loses replies; nil: nothing does
 	judged  bool            // it is a client of the target
@@ -52,7 +54,10 @@ func (c *client) failed(what string, err error) bool {
 		return false
 	}
 	if !c.judged {
-		c.t.Troublef("%s of the reference failed: %v", what, err)
+		for _, key := range registers {
+			c.t.Notef("the newest member of %s in Redis: %s", key, raw.On(c.t).Shown(key))
+		}
+		c.by.Fatalf("L9.interop-read", err, "%s of the reference failed among what the target wrote", what)
 	}
 	if c.proxy == nil {
 		c.t.Fatalf("L6.closed-results", "%s failed although nothing disturbed it: %v", what, err)

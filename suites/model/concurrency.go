@@ -58,7 +58,7 @@ func concurrencyCases() []harness.Case {
 						c.proxy = t.Proxy(nil)
 						store.Proxy = c.proxy
 					}
-					c.store = provider.OpenLocation(store)
+					c.by, c.store = provider, provider.OpenLocation(store)
 					all[i] = c
 				}
 				t.Concurrently(clients, func(i int) { all[i].work(eachDoes) })

@@ -21,9 +21,9 @@ import (
 func goldenCases() []harness.Case {
 	return []harness.Case{
 		payloadCase("golden/stored", "The golden payload, stored through the target, stands in Redis as the golden frame and index.",
-			"P3.frame P3.index", goldenStored, harness.NeedLayout),
+			"P3.frame P3.index R8.key R8.string", goldenStored, harness.NeedLayout),
 		payloadCase("golden/vectors", "Every frame and index of the fixture stands in Redis and comes back with the bytes it was put with.",
-			"P3.frame P3.index", goldenVectors, harness.NeedLayout),
+			"P3.frame P3.index R8.key R8.string", goldenVectors, harness.NeedLayout),
 		payloadCase("golden/planted", "The golden frame and index, planted in Redis as another language writes them, join to the golden payload.",
 			"P3.frame P3.index", goldenPlanted, harness.NeedLayout),
 	}
@@ -51,15 +51,6 @@ func unhex(t *harness.T, digits string) []byte {
 	return b
 }
 
-// inRedis are the bytes that stand at a reference's Redis key.
-func inRedis(t *harness.T, ref spi.Reference) []byte {
-	key := layout.BlobKey(t.KeyPrefix(), string(ref))
-	if kind := raw.On(t).Type(key); kind != "string" {
-		t.Fatalf("R8.key", "the Redis key %s of %q holds %s, expected a string", key, ref, kind)
-	}
-	return raw.Must(t.Redis().Get(t.Context(), key).Bytes())(t, "GET")
-}
-
 // golden is the payload of the fixture's first frame and index.
 func golden(t *harness.T) (plan payload.Plan, data, frame, index []byte) {
 	v := vectors(t)
@@ -77,7 +68,7 @@ func goldenStored(t *harness.T) {
 	if _, err := f.Put(t.Context(), plan, bytes.NewReader(data)); err != nil {
 		f.fail("P3.frame", err, "storing the golden payload")
 	}
-	gotFrame, gotIndex := inRedis(t, plan.Chunk(0)), inRedis(t, plan.Index)
+	gotFrame, gotIndex := raw.On(t).Blob(plan.Chunk(0)), raw.On(t).Blob(plan.Index)
 	t.EqualBytes("P3.frame", "the golden frame in Redis", frame, gotFrame)
 	t.EqualBytes("P3.index", "the golden index in Redis", index, gotIndex)
 	t.EqualBytes("P3.frame", "the end of the golden frame", unhex(t, goldenFrameEnd), gotFrame[max(0, len(gotFrame)-4):])
@@ -103,7 +94,7 @@ func goldenVectors(t *harness.T) {
 	check := func(requirement, name string, encoded []byte, want fixtures.Output) {
 		ref := spi.Reference(name)
 		store.MustStore(ref, encoded, spi.Retention(hour))
-		for where, got := range map[string][]byte{"in Redis": inRedis(t, ref), "as it is read": store.MustFind(ref).Bytes} {
+		for where, got := range map[string][]byte{"in Redis": raw.On(t).Blob(ref), "as it is read": store.MustFind(ref).Bytes} {
 			t.Checkf(fmt.Sprintf("%x", sha256.Sum256(got)) == want.SHA256Hex, requirement, "the golden %s %s has %d bytes that begin with %.24x, expected %d bytes", name, where, len(got), got, want.Length)
 		}
 	}

@@ -57,17 +57,18 @@ func payloadCase(id, title, requirements string, run func(*harness.T), needs ...
 type framework struct {
 	t    *harness.T
 	name string // "the target" or "the reference"
+	by   *harness.Provider
 	payload.Store
 }
 
 // onTarget works on the target. What it stores is checked through
 // t.Relocation(), another instance.
 func onTarget(t *harness.T) framework {
-	return framework{t, "the target", payload.Store{Blobs: t.Target().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+	return framework{t, "the target", t.Target(), payload.Store{Blobs: t.Target().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
 }
 
 func onReference(t *harness.T) framework {
-	return framework{t, "the reference", payload.Store{Blobs: t.Reference().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+	return framework{t, "the reference", t.Reference(), payload.Store{Blobs: t.Reference().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
 }
 
 // keeping is the framework with another retention than the default.
@@ -140,14 +141,9 @@ func (f framework) whole(requirement, name string, data []byte) payload.Index {
 	return x
 }
 
-// fail ends the case. What the reference alone cannot get wrong is the
-// target's, except for slowness.
+// fail ends the case.
 func (f framework) fail(requirement string, err error, format string, args ...any) {
-	what := f.name + " failed at " + fmt.Sprintf(format, args...)
-	if f.name == "the reference" && spi.KindOf(err) == spi.KindTimeout {
-		f.t.Troublef("%s: %v", what, err)
-	}
-	f.t.Fatalf(requirement, "%s: %v", what, err)
+	f.by.Fatalf(requirement, err, "%s failed at %s", f.name, fmt.Sprintf(format, args...))
 }
 
 // lost checks that an operation found the payload lost, in this chunk and for

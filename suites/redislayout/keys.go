@@ -141,15 +141,5 @@ func onCluster(t *harness.T) {
 
 // checkBlob checks the payload's Redis key and its raw bytes (R8.key, R8.string).
 func checkBlob(t *harness.T, c *redis.Client, ref spi.Reference, payload []byte) {
-	key := layout.BlobKey(t.KeyPrefix(), string(ref))
-	keys := raw.At(t, c, t.KeyPrefix())
-	switch kind := keys.Type(key); kind {
-	case "string":
-		got := raw.Must(c.Get(t.Context(), key).Bytes())(t, "GET")
-		t.EqualBytes("R8.string", fmt.Sprintf("the string of %.60q", ref), payload, got)
-	case "none":
-		t.Fatalf("R8.key", "no payload of %.60q at the Redis key %.200q; the keys under the prefix are %.400q", ref, key, keys.All())
-	default:
-		t.Fatalf("R8.string", "the payload of %.60q is a %s, expected a string", ref, kind)
-	}
+	t.EqualBytes("R8.string", fmt.Sprintf("the string of %.60q", ref), payload, raw.At(t, c, t.KeyPrefix()).Blob(ref))
 }

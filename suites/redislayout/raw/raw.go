@@ -5,6 +5,7 @@ package raw
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (k Keys) Newest(key spi.Key) (Entry, bool) {
 	if kind := k.Type(record); kind == "none" {
 		return Entry{}, false
 	} else if kind != "zset" {
-		k.t.Fatalf("L9.zset", "the record of %.60q, Redis key %s, is a %s, expected a zset", key, record, kind)
+		k.t.Fatalf(k.t.Closest("L9.zset"), "the record of %.60q, Redis key %s, is a %s, expected a zset", key, record, kind)
 	}
 	top := Must(k.redis.ZRevRangeWithScores(k.t.Context(), record, 0, 0).Result())(k.t, "ZREVRANGE")
 	if len(top) == 0 {
@@ -55,11 +56,11 @@ func (k Keys) Newest(key spi.Key) (Entry, bool) {
 	}
 	e := Entry{Score: top[0].Score, Bytes: []byte(top[0].Member.(string))}
 	if e.Score != math.Trunc(e.Score) || e.Score < 1 {
-		k.t.Failf("L9.zset", "the score %v of %.60q does not come from an INCR counter", e.Score, key)
+		k.t.Failf(k.t.Closest("L9.zset"), "the score %v of %.60q does not come from an INCR counter", e.Score, key)
 	}
 	var err error
 	if e.Member, err = layout.DecodeMember(e.Bytes); err != nil {
-		k.t.Fatalf("L9.member", "the current member of %.60q is not in the official form: %v; it begins with %.48x", key, err, e.Bytes)
+		k.t.Fatalf(k.t.Closest("L9.member"), "the current member of %.60q is not in the official form: %v; it begins with %.48x", key, err, e.Bytes)
 	}
 	return e, true
 }
@@ -69,10 +70,39 @@ func (k Keys) Newest(key spi.Key) (Entry, bool) {
 func (k Keys) Current(key spi.Key) Entry {
 	e, ok := k.Newest(key)
 	if !ok {
-		k.t.Fatalf("L9.key", "no record of %.60q at the Redis key %s; the keys under the prefix are %.400q",
+		k.t.Fatalf(k.t.Closest("L9.key"), "no record of %.60q at the Redis key %s; the keys under the prefix are %.400q",
 			key, layout.RecordKey(k.prefix, string(key)), k.All())
 	}
 	return e
+}
+
+// Shown describes the newest member of a key's record, whatever it is, for the
+// evidence.
+func (k Keys) Shown(key spi.Key) string {
+	top, err := k.redis.ZRevRangeWithScores(k.t.Context(), layout.RecordKey(k.prefix, string(key)), 0, 0).Result()
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(top) == 0:
+		return "none"
+	}
+	return fmt.Sprintf("score %.0f, bytes %.400q", top[0].Score, top[0].Member)
+}
+
+// Blob are the raw bytes of a payload that must be there: if it is not, some
+// other Redis key holds what the provider stored.
+func (k Keys) Blob(ref spi.Reference) []byte {
+	key := layout.BlobKey(k.prefix, string(ref))
+	b, err := k.redis.Get(k.t.Context(), key).Bytes()
+	switch {
+	case errors.Is(err, redis.Nil):
+		k.t.Fatalf(k.t.Closest("R8.key"), "no payload of %.60q at the Redis key %.200q; the keys under the prefix are %.400q",
+			ref, key, k.All())
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		k.t.Fatalf(k.t.Closest("R8.string", "R8.key"), "the payload of %.60q, Redis key %.200q, is a %s, expected a string",
+			ref, key, k.Type(key))
+	}
+	return Must(b, err)(k.t, "GET")
 }
 
 // put adds a member as another provider does: with the next score, and found
@@ -88,7 +118,7 @@ return score`)
 func (k Keys) Put(key spi.Key, member []byte) {
 	keys := []string{layout.SequenceKey(k.prefix), layout.RecordKey(k.prefix, string(key)), layout.IndexKey(k.prefix), layout.MapKey(k.prefix)}
 	if err := put.Run(k.t.Context(), k.redis, keys, string(key), member).Err(); err != nil {
-		k.t.Fatalf("L9.interop-sequence", "a record could not be added through the shared keys sequence, index and map: %v", err)
+		k.t.Fatalf(k.t.Closest("L9.interop-sequence"), "a record could not be added through the shared keys sequence, index and map: %v", err)
 	}
 }
 
@@ -105,7 +135,7 @@ return 1`)
 func (k Keys) Register(key spi.Key) {
 	keys := []string{layout.IndexKey(k.prefix), layout.MapKey(k.prefix)}
 	if err := register.Run(k.t.Context(), k.redis, keys, string(key), layout.RecordKey(k.prefix, string(key))).Err(); err != nil {
-		k.t.Fatalf("L9.interop-scan", "a record could not be added to the shared keys index and map: %v", err)
+		k.t.Fatalf(k.t.Closest("L9.interop-scan"), "a record could not be added to the shared keys index and map: %v", err)
 	}
 }
 
