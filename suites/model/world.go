@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -54,12 +53,8 @@ func broken(requirement, format string, args ...any) error {
 	return &breach{requirement, fmt.Sprintf(format, args...)}
 }
 
-// errUnclear says that an answer came in the very millisecond in which a value
-// expires, where rounding decides: the model can't go on.
-var errUnclear = errors.New("the answer came in the millisecond of an expiry")
-
-// slack is the rounding, in milliseconds, that store times and the expiry of
-// blobs are allowed.
+// slack is the rounding, in milliseconds, that store times and the expiries of
+// payloads are allowed.
 const slack = 1
 
 // lostBefore is how long before its expiry a value that is gone was lost,

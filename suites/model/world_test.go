@@ -9,6 +9,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -235,58 +236,106 @@ func TestModelOfPageTimes(t *testing.T) {
 func TestModelOfBlobs(t *testing.T) {
 	const r = spi.Reference("r")
 	// r holds "x" from 100 until 1100.
+	at := func(now spi.Millis) harness.Bracket { return harness.Bracket{Before: now, After: now} }
+	slow := harness.Bracket{Before: 200, After: 240} // an operation on a busy machine
+	late := harness.Bracket{Before: 1090, After: 1120}
 	for _, c := range []struct {
 		name string
 		do   func(*world) error
 		want string
 	}{
-		{"stored over another", func(w *world) error { return w.stored(r, []byte("x"), 9, spi.Stored{ExpiresAt: 209, StoreNow: 200}) }, "R4.put"},
+		{"stored over another", func(w *world) error {
+			return w.stored(r, []byte("x"), 9, spi.Stored{ExpiresAt: 209, StoreNow: 200}, at(200))
+		}, "R4.put"},
 		{"stored after expiry", func(w *world) error {
-			return w.stored(r, []byte("y"), 9, spi.Stored{ExpiresAt: 2009, StoreNow: 2000})
+			return w.stored(r, []byte("y"), 9, spi.Stored{ExpiresAt: 2009, StoreNow: 2000}, at(2000))
 		}, ""},
 		{"wrong expiry", func(w *world) error {
-			return w.stored("q", []byte("x"), 1000, spi.Stored{ExpiresAt: 1202, StoreNow: 200})
+			return w.stored("q", []byte("x"), 1000, spi.Stored{ExpiresAt: 1202, StoreNow: 200}, at(200))
 		}, "R3.expiry-clock"},
 		{"the same", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200})
+			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}, at(200))
 		}, ""},
 		{"the same, shortened", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 209, StoreNow: 200})
+			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 209, StoreNow: 200}, at(200))
 		}, "R4.put-keeps"},
 		{"the same, extended", func(w *world) error { // only a SHOULD
-			return w.stored(r, []byte("x"), 5000, spi.AlreadyStored{ExpiresAt: 5200, StoreNow: 200})
+			return w.stored(r, []byte("x"), 5000, spi.AlreadyStored{ExpiresAt: 5200, StoreNow: 200}, at(200))
 		}, ""},
 		{"other bytes", func(w *world) error {
-			return w.stored(r, []byte("xx"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200})
+			return w.stored(r, []byte("xx"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}, at(200))
 		}, "R4.put-compare"},
-		{"conflict with the same", func(w *world) error { return w.stored(r, []byte("x"), 9, spi.Conflict{StoreNow: 200}) }, "R4.put"},
-		{"conflict with none", func(w *world) error { return w.stored("q", []byte("x"), 9, spi.Conflict{StoreNow: 200}) }, "R4.put"},
+		{"conflict with the same", func(w *world) error {
+			return w.stored(r, []byte("x"), 9, spi.Conflict{StoreNow: 200}, at(200))
+		}, "R4.put"},
+		{"conflict with none", func(w *world) error {
+			return w.stored("q", []byte("x"), 9, spi.Conflict{StoreNow: 200}, at(200))
+		}, "R4.put"},
 		{"found", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1101, StoreNow: 200})
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1101, StoreNow: 200}, at(200))
 		}, ""},
 		{"found other bytes", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("y"), ExpiresAt: 1100, StoreNow: 200})
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("y"), ExpiresAt: 1100, StoreNow: 200}, at(200))
 		}, "R3.payload-bytes"},
 		{"found expired", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1101})
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1102}, at(1102))
 		}, "R4.read"},
 		{"found at the expiry", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1100})
-		}, errUnclear.Error()},
-		{"missing too early", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1000}) }, "R4.read"},
-		{"missing", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1101}) }, ""},
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1100}, at(1100))
+		}, ""},
+		{"missing at the expiry", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1100}, at(1100)) }, ""},
+		{"missing before the bracket of the expiry", func(w *world) error {
+			return w.sawBlob(r, spi.Missing{StoreNow: 1098}, at(1098))
+		}, "R4.read"},
+		{"stored around the expiry", func(w *world) error {
+			return w.stored(r, []byte("y"), 9, spi.Stored{ExpiresAt: 1110, StoreNow: 1090}, late)
+		}, ""},
+		{"already stored around the expiry", func(w *world) error {
+			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 1090}, late)
+		}, ""},
+		{"renewed around the expiry", func(w *world) error {
+			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 1600, StoreNow: 1090}, late)
+		}, ""},
+		{"time asked first, relative expiry", func(w *world) error {
+			if err := w.stored("q", []byte("x"), 500, spi.Stored{ExpiresAt: 700, StoreNow: 200}, slow); err != nil {
+				return err
+			}
+			return w.sawBlob("q", spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 741, StoreNow: 300}, at(300))
+		}, ""},
+		{"remaining time and time asked apart", func(w *world) error {
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1140, StoreNow: 240}, slow)
+		}, ""},
+		{"expiry beyond the bracket", func(w *world) error {
+			return w.stored("q", []byte("x"), 500, spi.Stored{ExpiresAt: 742, StoreNow: 200}, slow)
+		}, "R3.expiry-clock"},
+		{"expiry read beyond the bracket", func(w *world) error {
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1142, StoreNow: 200}, slow)
+		}, "R4.read"},
+		{"time after the operation", func(w *world) error {
+			return w.sawBlob("q", spi.Missing{StoreNow: 242}, slow)
+		}, "R3.store-now"},
+		{"missing too early", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1000}, at(1000)) }, "R4.read"},
+		{"missing", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1101}, at(1101)) }, ""},
 		{"found deleted", func(w *world) error {
 			w.removed(r)
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 200})
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 200}, at(200))
 		}, "R4.delete"},
-		{"renewed", func(w *world) error { return w.renewed(r, 500, spi.Renewed{ExpiresAt: 700, StoreNow: 200}) }, ""},
-		{"renewed for less", func(w *world) error { return w.renewed(r, 5000, spi.Renewed{ExpiresAt: 1100, StoreNow: 200}) }, "R4.renew"},
-		{"renewed what is gone", func(w *world) error { return w.renewed(r, 500, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000}) }, "R4.renew"},
-		{"not renewed", func(w *world) error { return w.renewed(r, 500, spi.Missing{StoreNow: 200}) }, "R4.renew"},
-		{"clock that goes back", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 50}) }, "R3.store-now"},
+		{"renewed", func(w *world) error {
+			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 700, StoreNow: 200}, at(200))
+		}, ""},
+		{"renewed for less", func(w *world) error {
+			return w.renewed(r, 5000, spi.Renewed{ExpiresAt: 1100, StoreNow: 200}, at(200))
+		}, "R4.renew"},
+		{"renewed what is gone", func(w *world) error {
+			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000}, at(2000))
+		}, "R4.renew"},
+		{"not renewed", func(w *world) error { return w.renewed(r, 500, spi.Missing{StoreNow: 200}, at(200)) }, "R4.renew"},
+		{"time before the operation", func(w *world) error {
+			return w.sawBlob("q", spi.Missing{StoreNow: 198}, slow)
+		}, "R3.store-now"},
 	} {
 		w := newWorld(100)
-		if err := w.stored(r, []byte("x"), 1000, spi.Stored{ExpiresAt: 1100, StoreNow: 100}); err != nil {
+		if err := w.stored(r, []byte("x"), 1000, spi.Stored{ExpiresAt: 1100, StoreNow: 100}, at(100)); err != nil {
 			t.Fatal(err)
 		}
 		if got := requirement(c.do(w)); got != c.want {
