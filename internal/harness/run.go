@@ -158,8 +158,15 @@ func Run(ctx context.Context, config Config) result.Run {
 	return run
 }
 
-// begin takes the run's lease and removes what killed runs left behind.
+// begin makes sure of a Redis that every run can use, takes the run's lease and
+// removes what killed runs left behind.
 func (r *runner) begin(ctx context.Context) (release func() error, err error) {
+	if err := oldRedis(r.config.Env.Main()); err != nil {
+		return nil, err
+	}
+	if err := missingCommands(ctx, r.client, r.casePrefix()); err != nil {
+		return nil, err
+	}
 	if r.healthy, err = readHealth(ctx, r.client); err != nil {
 		return nil, err
 	}
