@@ -22,8 +22,6 @@ func relativeExpiry() Variant {
 			})
 			return hooked(p, nil, timeFirst)
 		},
-		// The client that asks for the time is beside the store, whose faults are judged there.
-		except: []string{"resilience/unknown/*", "resilience/failure/*", "resilience/timeout/*", "resilience/recovery/*", "resilience/dispose/*"},
 	}
 }
 

@@ -26,10 +26,8 @@ func transactions() Variant {
 			turns := &sync.Mutex{} // one transaction at a time in this process; others are met by WATCH
 			return hooked(targets.Reference(), func(l *location) { writesTransactions(l, turns) }, nil)
 		},
-		// Its client is not the store's, whose faults are judged there, and unreadable
-		// records are the reference's to refuse.
-		except: []string{"resilience/unknown/*", "resilience/failure/*", "resilience/timeout/*", "resilience/recovery/*",
-			"resilience/dispose/*", "resilience/cancel/*", "resilience/torn/*", "redislayout/unreadable/*", "redislayout/foreign/*"},
+		// Unreadable records are the reference's to refuse.
+		except: []string{"redislayout/unreadable/*", "redislayout/foreign/*"},
 	}
 }
 

@@ -27,6 +27,14 @@ type Variant struct {
 	except   []string                // globs of the cases that it can't be judged by; each with its reason beside it
 }
 
+// faultCases are about what becomes of commands on their way. A variant's are
+// the reference's, or those of a client beside its store; the resilience suite
+// has variants of its own for them (TestAllowed).
+var faultCases = []string{
+	"resilience/cancel/*", "resilience/cold/*", "resilience/connection/*", "resilience/dispose/*", "resilience/failure/*", "resilience/pool/*",
+	"resilience/recovery/*", "resilience/timeout/*", "resilience/topology/*", "resilience/torn/*", "resilience/unknown/*",
+}
+
 // Target is the variant as a target in this process.
 func (v Variant) Target() targets.Target {
 	return Mutant{edits: v.edits, provider: v.provider}.Target()
@@ -41,7 +49,7 @@ func (r *runner) judge(ctx context.Context, v Variant) (result.VariantRow, error
 		return row, nil
 	}
 	cases := slices.DeleteFunc(slices.Clone(r.config.Cases), func(c harness.Case) bool {
-		return slices.ContainsFunc(v.except, func(glob string) bool {
+		return slices.ContainsFunc(slices.Concat(faultCases, v.except), func(glob string) bool {
 			ok, _ := path.Match(glob, c.ID)
 			return ok
 		})
