@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -92,14 +93,28 @@ func holdPort(l net.Listener) ([]net.Conn, error) {
 	return []net.Conn{near, far}, nil
 }
 
-// listen opens the proxy's port again; p.mu is held.
+// reopenLimit bounds the wait for a port that is not free at once.
+const reopenLimit = 2 * time.Second
+
+// listen opens the proxy's port again; p.mu is held. A process that is started just then has the closed listener for a
+// moment too, until it becomes another program: so long the port is taken.
 func (p *Proxy) listen() error {
-	l, err := net.Listen("tcp", p.Addr())
-	if err != nil {
-		return err
+	var taken error
+	err := poll(context.Background(), reopenLimit, func() (bool, error) {
+		l, err := net.Listen("tcp", p.Addr())
+		if errors.Is(err, syscall.EADDRINUSE) {
+			taken = err
+			return false, nil
+		}
+		if err == nil {
+			p.accept(l)
+		}
+		return true, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return taken
 	}
-	p.accept(l)
-	return nil
+	return err
 }
 
 // accept serves a listener; p.mu is held or p not yet shared.

@@ -366,6 +366,23 @@ func TestProxyKeepsItsPort(t *testing.T) {
 	}
 }
 
+// The port may be held for a moment, as by a process that is being started.
+func TestProxyAwaitsItsPort(t *testing.T) {
+	r := newRig(t, startTestEnv(t).Main())
+	r.p.Refuse()
+	l, err := net.Listen("tcp", r.p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { l.Close() })
+	if err := r.p.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	if err := newClient(t, r.p.Options()).Ping(t.Context()).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestProxyConnections(t *testing.T) {
 	r := newRig(t, startTestEnv(t).Main())
 	ctx := t.Context()
