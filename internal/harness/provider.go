@@ -178,7 +178,7 @@ func (p *Provider) besides(shared, candidates []string) []string {
 // fatal ends a case in which a step that must succeed failed.
 func (p *Provider) fatal(requirement, what string, err error) {
 	if p.isReference {
-		what = "the reference's " + what
+		p.Fatalf(requirement, err, "the reference failed at %s", what)
 	}
 	p.Fatalf(requirement, err, "%s failed", what)
 }
@@ -187,7 +187,7 @@ func (p *Provider) fatal(requirement, what string, err error) {
 // not answer here.
 func (p *Provider) unexpected(requirement, what, want string, got any) {
 	if p.isReference {
-		what = "the reference's " + what
+		p.Fatalf(requirement, nil, "the reference answered %s to %s, expected %s", Describe(got), what, want)
 	}
 	p.Fatalf(requirement, nil, "%s answered %s, expected %s", what, Describe(got), want)
 }
