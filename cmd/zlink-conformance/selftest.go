@@ -29,6 +29,7 @@ type selftestFlags struct {
 	json, html string
 	verbose    bool
 	list       bool
+	matrix     bool
 }
 
 func newSelftest() *cobra.Command {
@@ -41,8 +42,8 @@ in one way, and show which cases find which of them. Lawful variants, right
 providers that differ from the reference, must pass every case.
 
 Exit status 1 if a mutant is found by no finding that cites a requirement which it
-breaks, if a case fails on a lawful variant, or, when all mutants run, if a case finds none or never fails under its
-own main requirement. Exit status 3 if mutants could not be tried, since this
+breaks, if a case fails on a lawful variant, or, with --matrix and all mutants, if a
+case finds none or never fails under its own main requirement. Exit status 3 if mutants could not be tried, since this
 machine lacks what the cases that find them need.`,
 		Example: `  zlink-conformance selftest
   zlink-conformance selftest --mutant scan --mutant '*retention*' -v`,
@@ -63,6 +64,7 @@ machine lacks what the cases that find them need.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.mutants, "mutant", nil, "run only mutants and lawful variants that match the pattern, as --run of run (repeatable)")
+	flags.BoolVar(&f.matrix, "matrix", false, "try every case on each mutant of its requirements, not only until one finds it, and judge the cases too")
 	flags.BoolVar(&f.list, "list", false, "run nothing: list the mutants and lawful variants, with the requirements that each breaks or rests on")
 	flags.StringVar(&f.redis, "redis", redisenv.ModeAuto, "Redis to test on: auto, docker, local or a URL")
 	flags.IntVar(&f.parallel, "parallel", 4, "mutants at once")
@@ -145,7 +147,7 @@ func (f *selftestFlags) check(cmd *cobra.Command) (*selftest, error) {
 	return &selftest{
 		redis: environments[0], files: files, verbose: f.verbose,
 		config: mutants.Config{
-			Cases: suites.All(), Catalogue: catalogue, Mutants: all, Variants: variants, Whole: len(f.mutants) == 0, Parallel: f.parallel, Seed: f.seed,
+			Cases: suites.All(), Catalogue: catalogue, Mutants: all, Variants: variants, Matrix: f.matrix, Whole: len(f.mutants) == 0, Parallel: f.parallel, Seed: f.seed,
 		},
 	}, nil
 }

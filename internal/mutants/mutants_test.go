@@ -159,7 +159,7 @@ func TestMatrix(t *testing.T) {
 	deleteLeaves := onWrite("expires, not put}", "expires, false}")
 	harmless := func() targets.Provider { return targets.Reference() }
 	m := Run(context.Background(), Config{
-		Env: suitetest.Env(t), Cases: cases(), Catalogue: catalogue(t), Parallel: 3, Whole: true,
+		Env: suitetest.Env(t), Cases: cases(), Catalogue: catalogue(t), Parallel: 3, Whole: true, Matrix: true,
 		Mutants: []Mutant{
 			script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves),
 			script("m/by-other", "L4.put", "A Delete leaves an empty value.", deleteLeaves),

@@ -26,8 +26,11 @@ type Config struct {
 	Variants  []Variant // right providers, which every case must pass
 	Parallel  int       // mutants or variants at once; at least 1
 	Seed      int64     // of order and data of the cases
-	// Whole says that these are all mutants, so that a case that finds none of
-	// them is idle.
+	// Matrix tries every case of a mutant's requirements on it, not only until
+	// one finds it.
+	Matrix bool
+	// Whole says that these are all mutants, so that with Matrix a case that finds
+	// none of them is idle.
 	Whole bool
 	// Done and VariantDone are called after each mutant and variant, one call at
 	// a time; nil is fine.
@@ -37,6 +40,7 @@ type Config struct {
 
 const (
 	casesAtOnce = 6
+	casesInTurn = 12 // cases that are tried before the next ones, until one finds the mutant
 	// A mutant may well hang a case: what it must be caught by fails sooner.
 	caseTimeout = 20 * time.Second
 )
@@ -47,6 +51,7 @@ const (
 // mutants that were finished are kept.
 func Run(ctx context.Context, config Config) result.Matrix {
 	started := time.Now()
+	config.Whole = config.Whole && config.Matrix
 	r := &runner{config: config, used: map[string]use{}, onTopic: map[string]bool{}, defects: map[string]string{}}
 	config.Cases = slices.DeleteFunc(slices.Clone(config.Cases), func(c harness.Case) bool { return c.Large })
 	r.config.Cases = config.Cases
@@ -189,7 +194,7 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 		return row, nil
 	}
 	own, others := split(r.config.Cases, m)
-	outcomes, err := r.run(ctx, m.Target, own)
+	outcomes, err := r.find(ctx, m, row, own)
 	if err != nil {
 		return row, err
 	}
@@ -222,6 +227,46 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 	}
 	row.Duration = time.Since(started)
 	return row, nil
+}
+
+// find runs the mutant's cases: all of them for the whole matrix, else some at
+// a time until one finds it, those first that are about what it breaks.
+func (r *runner) find(ctx context.Context, m Mutant, row result.MutantRow, own []harness.Case) ([]result.Case, error) {
+	if r.config.Matrix {
+		return r.run(ctx, m.Target, own)
+	}
+	own = slices.Clone(own)
+	slices.SortStableFunc(own, func(a, b harness.Case) int { return cmp.Compare(distance(a, m), distance(b, m)) })
+	var outcomes []result.Case
+	for some := range slices.Chunk(own, casesInTurn) {
+		more, err := r.run(ctx, m.Target, some)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, more...)
+		if kills, _, _ := r.kills(row, more); len(kills) > 0 && row.Proves(kills[0]) {
+			break
+		}
+	}
+	return outcomes, nil
+}
+
+// distance says how late a case is tried on the mutant.
+func distance(c harness.Case, m Mutant) int {
+	d := 0
+	if c.Requirements[0] != m.Requirements[0] {
+		d++
+	}
+	if !slices.Contains(c.Requirements, m.Requirements[0]) {
+		d += 2
+	}
+	if c.Slow {
+		d += 4
+	}
+	if c.Heavy {
+		d += 8
+	}
+	return d
 }
 
 // run runs the cases on a target that it opens; the heavy ones apart, so that
