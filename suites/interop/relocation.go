@@ -97,15 +97,23 @@ func relocationCases() []harness.Case {
 			ID: "interop/relocation/expiry", Title: "A payload of one provider whose retention is over is absent in both.",
 			Requirements: []string{blobRule, "R3.expiry-clock"}, Needs: relocation,
 		}, func(t *harness.T, one, other party) {
-			r, err := one.putBlob("r", "payload", 150)
-			at := answer[spi.Stored](one, blobRule, "putting", r, err).ExpiresAt
+			const retention = 150
+			var r spi.BlobPutResult
+			var err error
+			put := t.Bracket(func() { r, err = one.putBlob("r", "payload", retention) })
+			answer[spi.Stored](one, blobRule, "putting", r, err)
+			low, high := put.Expiry(retention)
 			for _, p := range []party{other, one} {
 				t.Await("R3.expiry-clock", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
-					switch r := p.readBlob("r").(type) {
+					var r spi.BlobReadResult
+					read := t.Bracket(func() { r = p.readBlob("r") })
+					switch r.(type) {
 					case spi.BlobFound:
-						return !t.Checkf(r.StoreNow <= at, "R3.expiry-clock", "%s found the payload at %d, expired at %d", p.name, r.StoreNow, at)
+						return !t.Checkf(read.Before <= high, "R3.expiry-clock", "%s found the payload after %d, expired at %d at the latest",
+							p.name, read.Before, high)
 					case spi.Missing:
-						t.Checkf(r.StoreNow >= at-1, blobRule, "%s misses the payload at %d, before its expiry %d", p.name, r.StoreNow, at)
+						t.Checkf(read.After >= low, blobRule, "%s misses the payload before %d, which expires at %d at the earliest",
+							p.name, read.After, low)
 					}
 					return true
 				})

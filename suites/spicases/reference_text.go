@@ -17,9 +17,9 @@ func mistaken() []spi.Reference {
 func replacedReference(t *harness.T) {
 	const req = "R3.reference-utf8"
 	r := t.Relocation()
-	stored := map[spi.Reference]spi.Stored{}
+	stored := map[spi.Reference]lease{}
 	for _, ref := range mistaken() {
-		stored[ref] = r.MustStore(ref, []byte("p"), hour)
+		_, stored[ref] = store(t, r, ref, []byte("p"), hour)
 	}
 	operations := blobOperations(t.Context(), surrogate, 24*hour)
 	for what, operation := range operations {
@@ -28,10 +28,12 @@ func replacedReference(t *harness.T) {
 		}
 	}
 	for _, ref := range mistaken() {
-		f, ok := r.MustRead(ref).(spi.BlobFound)
+		var left spi.BlobReadResult
+		read := t.Bracket(func() { left = r.MustRead(ref) })
+		f, ok := left.(spi.BlobFound)
 		if t.Checkf(ok, req, "the payload of %+q is gone after operations on the reference %s", ref, short(surrogate)) {
 			t.EqualBytes(req, "the payload of "+short(string(ref)), []byte("p"), f.Bytes)
-			t.Near(req, "the expiry of the payload of "+short(string(ref)), stored[ref].ExpiresAt, f.ExpiresAt, 1000)
+			t.Expires(req, "the expiry of the payload of "+short(string(ref)), stored[ref].Widened(read), hour, f.ExpiresAt)
 		}
 	}
 }

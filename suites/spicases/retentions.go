@@ -148,13 +148,14 @@ func blobPutKeeps(t *harness.T, n int, ms float64) {
 	r := t.Relocation()
 	what := fmt.Sprintf("a Put with a retention of %.0f ms", ms)
 	ref, over := spi.Reference(fmt.Sprint("r", n)), spi.Reference(fmt.Sprint("over", n))
-	r.MustStore(over, []byte("p"), day)
-	before := r.MustFind(over)
+	_, first := store(t, r, over, []byte("p"), day)
 	_, err := r.Put(t.Context(), over, []byte("p"), spi.Retention(ms))
 	kept(t, requirement, what+" of what is there", ms, err)
-	f, ok := r.MustRead(over).(spi.BlobFound)
-	t.Checkf(ok && f.ExpiresAt >= before.ExpiresAt-1, requirement, "after %s what was there is %s", what,
-		harness.Describe(r.MustRead(over)))
+	var left spi.BlobReadResult
+	read := t.Bracket(func() { left = r.MustRead(over) })
+	promised, _ := first.Widened(read).Expiry(day)
+	f, ok := left.(spi.BlobFound)
+	t.Checkf(ok && f.ExpiresAt >= promised, requirement, "after %s what was there is %s", what, harness.Describe(left))
 
 	low := t.Now() - 1
 	res, err := r.Put(t.Context(), ref, []byte("p"), spi.Retention(ms))
@@ -177,14 +178,12 @@ func blobRenewKeeps(t *harness.T, n int, ms float64) {
 	r := t.Relocation()
 	what := fmt.Sprintf("a Renew with a retention of %.0f ms", ms)
 	ref := spi.Reference(fmt.Sprint("r", n))
-	r.MustStore(ref, []byte("p"), day)
-	before := r.MustFind(ref)
+	_, first := store(t, r, ref, []byte("p"), day)
 	low := t.Now() - 1
 	res, err := r.Renew(t.Context(), ref, spi.Retention(ms))
 	high := t.Now() + 1
 	if !kept(t, requirement, what, ms, err) {
-		f := r.MustFind(ref)
-		t.Near(requirement, "expiresAt after the refusal of "+what, before.ExpiresAt, f.ExpiresAt, 1)
+		f := first.find(t, r, ref, requirement, "expiresAt after the refusal of "+what)
 		t.EqualBytes(requirement, "the payload after the refusal of "+what, []byte("p"), f.Bytes)
 		return
 	}
