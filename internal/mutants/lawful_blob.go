@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"math"
+	"unicode/utf8"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -17,6 +18,7 @@ func relativeExpiry() Variant {
 		provider: func() targets.Provider {
 			p := edited([]edit{
 				onPut("'PXAT', text(expires))", "'PX', ARGV[2])"),
+				onPut("if not expires then", "if not expires or expires <= now then"), // never AlreadyStored for what is about to go
 				onRenew("call('PEXPIREAT', KEYS[1], text(expires))", "call('PEXPIRE', KEYS[1], ARGV[1])"),
 				{old: "if expires > now then return expires end", new: "return expires"},
 			})
@@ -28,7 +30,8 @@ func relativeExpiry() Variant {
 func timeFirst(r *relocation) {
 	// now is the time, or false if the operation will end before any I/O.
 	now := func(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.Millis, bool, error) {
-		if ms := float64(retention); ctx.Err() != nil || len(ref) < 1 || len(ref) > spi.MaxReferenceBytes || !(ms > 0 && ms <= 1<<52) {
+		good := len(ref) >= 1 && len(ref) <= spi.MaxReferenceBytes && utf8.ValidString(string(ref))
+		if ms := float64(retention); ctx.Err() != nil || !good || !(ms > 0 && ms <= 1<<52) {
 			return 0, false, nil
 		}
 		c, err := client(r.config)

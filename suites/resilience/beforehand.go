@@ -35,7 +35,7 @@ func beforehandCases() []harness.Case {
 				t.ErrorKind(before(k), what, o.err, spi.KindCancelled)
 				t.Checkf(len(sent) == 0, before(k), "%s sent %d commands to Redis", what, len(sent))
 				now := a.look()
-				t.Checkf(now == was, before(k), "%s took effect: before it %s, and after it %s", what, was, now)
+				t.Checkf(now.same(was), before(k), "%s took effect: before it %s, and after it %s", what, was, now)
 			}
 		}, targets.CapCancellation)
 }

@@ -90,7 +90,7 @@ func writtenSince(w *world, b breakdown, l lateWrite) {
 	w.works("after " + name)
 	w.t.Pause(500 * time.Millisecond) // for what goes on in the background
 	w.works("after " + name)
-	if now := look(); now != want {
+	if now := look(); !now.same(want) {
 		w.t.Failf(l.requirement, "%s ended with %v; then %s by another write, but later %s", name, err, want, now)
 	}
 }

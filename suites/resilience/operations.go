@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -38,6 +39,23 @@ type state struct {
 	bytes     string
 	version   spi.Version
 	expiresAt spi.Millis
+	// give is by how much a payload's expiry may be off: a provider may have
+	// asked for the time and for the payload by commands of their own.
+	give spi.Millis
+}
+
+// took runs an operation and tells how long it took, rounded up.
+func took(operation func()) spi.Millis {
+	began := time.Now()
+	operation()
+	return spi.Millis(time.Since(began).Milliseconds()) + 1
+}
+
+// same reports whether both tell of the same thing.
+func (s state) same(o state) bool {
+	give := s.give + o.give
+	near := s.expiresAt >= o.expiresAt-give && s.expiresAt <= o.expiresAt+give
+	return near && s.exists == o.exists && s.bytes == o.bytes && s.version == o.version
 }
 
 func (s state) String() string {
@@ -92,14 +110,19 @@ func (w *world) lookAt(name string) func() state {
 		if w.kind == &location {
 			return stateOf(w.sideLocation.MustRead(spi.Key(name)))
 		}
-		return stateOf(w.sideRelocation.MustRead(spi.Reference(name)))
+		var s state
+		give := took(func() { s = stateOf(w.sideRelocation.MustRead(spi.Reference(name))) })
+		s.give = give
+		return s
 	}
 }
 
 func stateOf(answer any) state {
 	switch r := answer.(type) {
 	case spi.Found:
-		return state{true, string(r.Value.Bytes), r.Value.Version, r.Value.ExpiresAt}
+		return state{exists: true, bytes: string(r.Value.Bytes), version: r.Value.Version, expiresAt: r.Value.ExpiresAt}
+	case state:
+		return r
 	case spi.BlobFound:
 		return state{exists: true, bytes: string(r.Bytes), expiresAt: r.ExpiresAt}
 	}
@@ -108,7 +131,7 @@ func stateOf(answer any) state {
 
 // reads says why the answer of a read is not what is there.
 func reads(answer any, now state) string {
-	if got := stateOf(answer); got != now {
+	if got := stateOf(answer); !got.same(now) {
 		return now.String()
 	}
 	return ""
@@ -257,9 +280,11 @@ func pageLie(all map[spi.Key]state, before []spi.Item, answer any, limit int) st
 
 func relocationPut(w *world, name string) attempt {
 	ref := spi.Reference(name)
+	var give spi.Millis
 	return attempt{
-		do: func(ctx context.Context) (any, error) {
-			return w.relocation.Put(ctx, ref, []byte(newBytes), spi.Retention(hour))
+		do: func(ctx context.Context) (answer any, err error) {
+			give = took(func() { answer, err = w.relocation.Put(ctx, ref, []byte(newBytes), spi.Retention(hour)) })
+			return answer, err
 		},
 		look: w.lookAt(name),
 		lie: func(answer any, now state) string {
@@ -272,7 +297,7 @@ func relocationPut(w *world, name string) attempt {
 			default:
 				return "the reference was free"
 			}
-			return blobLie(now, newBytes, expiresAt)
+			return blobLie(now, newBytes, expiresAt, give)
 		},
 		again: func(now state) {
 			r := w.relocation.Citing(w.kind.reconstruct).MustPut(ref, []byte(newBytes), spi.Retention(hour))
@@ -286,31 +311,42 @@ func relocationPut(w *world, name string) attempt {
 	}
 }
 
-// blobLie says why a payload is not there with these bytes and this expiry.
-func blobLie(now state, bytes string, expiresAt spi.Millis) string {
-	if d := now.expiresAt - expiresAt; now.bytes != bytes || d < -1 || d > 1 {
+// blobLie says why a payload is not there with these bytes and this expiry,
+// which an operation told that took as long as give says.
+func blobLie(now state, bytes string, expiresAt, give spi.Millis) string {
+	if !now.same(state{exists: true, bytes: bytes, expiresAt: expiresAt, give: give}) {
 		return now.String()
 	}
 	return ""
 }
 
+// readBlob reads a payload on the instance behind the proxy; it answers a state.
+func (w *world) readBlob(name string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		var r spi.BlobReadResult
+		var err error
+		give := took(func() { r, err = w.relocation.Read(ctx, spi.Reference(name)) })
+		s := stateOf(r)
+		s.give = give
+		return s, err
+	}
+}
+
 func relocationRead(w *world, name string) attempt {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	return attempt{
-		do:   func(ctx context.Context) (any, error) { return w.relocation.Read(ctx, spi.Reference(name)) },
-		look: w.lookAt(name),
-		lie: func(answer any, now state) string {
-			got := stateOf(answer)
-			return blobLie(now, got.bytes, got.expiresAt)
-		},
+		do:   w.readBlob(name),
+		look: w.lookAt(name), lie: reads,
 	}
 }
 
 func relocationRenew(w *world, name string) attempt {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
+	var give spi.Millis
 	return attempt{
-		do: func(ctx context.Context) (any, error) {
-			return w.relocation.Renew(ctx, spi.Reference(name), spi.Retention(day))
+		do: func(ctx context.Context) (answer any, err error) {
+			give = took(func() { answer, err = w.relocation.Renew(ctx, spi.Reference(name), spi.Retention(day)) })
+			return answer, err
 		},
 		look: w.lookAt(name),
 		lie: func(answer any, now state) string {
@@ -318,7 +354,7 @@ func relocationRenew(w *world, name string) attempt {
 			if !ok {
 				return now.String()
 			}
-			return blobLie(now, oldBytes, r.ExpiresAt)
+			return blobLie(now, oldBytes, r.ExpiresAt, give)
 		},
 	}
 }
