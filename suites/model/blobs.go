@@ -8,123 +8,103 @@ import (
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
-// blob is a payload that was stored and not deleted. Its expiry lies between
-// low and high, as far as brackets of Redis's clock and what an advisory allows
-// (R4.put-retention) leave it open.
+// blob is a payload that was stored and not deleted. A provider's time and
+// Redis's own may be of different moments of an operation, and Redis keeps a
+// key through the millisecond of its expiry; so its expiry is a span, which
+// each answer narrows, and while it lasts the payload may be there and may be
+// gone.
 type blob struct {
-	bytes     []byte
-	low, high spi.Millis
-	rejected  [][]byte // payloads that conflicted with it
-}
-
-// presence is what the model knows of a payload at an operation.
-type presence int
-
-const (
-	gone presence = iota
-	open          // it may expire at that very time: either answer is right
-	held
-)
-
-// at is whether the payload is there during an operation. Redis keeps a key
-// through the millisecond of its expiry.
-func (b blob) at(during harness.Bracket) presence {
-	switch {
-	case during.After < b.low:
-		return held
-	case during.Before > b.high:
-		return gone
-	}
-	return open
+	bytes    []byte
+	expires  span
+	rejected [][]byte // payloads that conflicted with it
+	ending   bool     // the last answer was AlreadyStored with an expiry that had come
 }
 
 func (b blob) wasRejected(payload []byte) bool {
 	return slices.ContainsFunc(b.rejected, func(r []byte) bool { return bytes.Equal(r, payload) })
 }
 
-// told narrows the expiry to what an answer said, which may have added the
-// remaining time to a time of its own.
-func (b blob) told(expires spi.Millis, during harness.Bracket) blob {
-	width := during.After - during.Before
-	b.low, b.high = max(b.low, expires-width-slack), min(b.high, expires+width+slack)
-	return b
-}
-
-// there answers the blob and whether it is there during an operation.
-func (w *world) there(ref spi.Reference, during harness.Bracket) (blob, presence) {
+// there answers the blob and whether it is there during the operation.
+func (w *world) there(ref spi.Reference) (blob, state) {
 	b, ok := w.blobs[ref]
-	if !ok {
+	switch {
+	case !ok || w.during.Before > b.expires.high:
 		return b, gone
+	case w.during.After < b.expires.low:
+		return b, live
 	}
-	return b, b.at(during)
+	return b, unclear
 }
 
-// within checks the store time of an operation on payloads.
-func (w *world) within(during harness.Bracket, now spi.Millis) error {
-	if low, high := during.Now(); now < low || now > high {
-		return broken("R3.store-now", "the store time is %d, while the store's clock went from %d to %d", now, during.Before, during.After)
-	}
-	w.now = max(w.now, now)
-	return nil
+// told is the expiry that an answer gave: its time and Redis's may be any two
+// of the operation.
+func (w *world) told(expires spi.Millis) span {
+	width := float64(w.during.After - w.during.Before + rounding)
+	return span{plus(expires, -width), plus(expires, width)}
 }
 
-// leased takes over the retention that a Put or Renew gave, and judges the
-// expiry that it answered.
-func (w *world) leased(
-	requirement string, ref spi.Reference, b blob, retention spi.Retention, during harness.Bracket, told spi.Millis,
-) error {
-	b.low, b.high = during.Expiry(retention)
-	w.blobs[ref] = b
-	if told < b.low || told > b.high {
-		return broken(requirement, "expiresAt is %d, not %v ms after a time of the store's clock between %d and %d",
-			told, float64(retention), during.Before, during.After)
+// expiryIs judges the expiry that a Put or Renew gave.
+func (w *world) expiryIs(requirement, retained string, got spi.Millis, retention spi.Retention) error {
+	want, ok := moment(w.during).after(retention)
+	if !ok {
+		return broken(retained, "a retention of %s ms was kept, though 64 bits hold no time that is so late", ms(retention))
 	}
-	w.blobs[ref] = b.told(told, during)
+	if !want.holds(got) {
+		return broken(requirement, "expiresAt is %d, not %s ms after a moment of the operation, which was from %d to %d",
+			got, ms(retention), w.during.Before, w.during.After)
+	}
 	return nil
 }
 
 // stored judges the answer to a Put.
-func (w *world) stored(
-	ref spi.Reference, payload []byte, retention spi.Retention, result spi.BlobPutResult, during harness.Bracket,
-) error {
-	b, is := w.there(ref, during)
-	_, later := during.Expiry(retention)
-	width := during.After - during.Before
+func (w *world) stored(ref spi.Reference, payload []byte, retention spi.Retention, result spi.BlobPutResult) error {
+	b, there := w.there(ref)
 	switch a := result.(type) {
 	case spi.Stored:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
-		if is == held {
+		if there == live {
 			return broken("R4.put", "Put answered Stored although %q holds a payload", ref)
 		}
+		if b.ending {
+			return lost(ref)
+		}
+		w.blobs[ref] = blob{bytes: payload, expires: w.told(a.ExpiresAt)}
 		delete(w.deletedBlobs, ref)
-		return w.leased("R3.expiry-clock", ref, blob{bytes: payload}, retention, during, a.ExpiresAt)
+		return w.expiryIs("R3.expiry-clock", "R4.retention", a.ExpiresAt, retention)
 	case spi.AlreadyStored:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
+		told := w.told(a.ExpiresAt)
+		extended, fits := moment(w.during).after(retention)
 		switch {
-		case is == gone:
+		case there == gone:
 			return broken("R4.put", "Put answered AlreadyStored although %q is free", ref)
 		case !bytes.Equal(b.bytes, payload) && b.wasRejected(payload):
 			return broken("R4.put-keeps", "Put answered AlreadyStored for bytes with which an earlier Put of %q conflicted", ref)
 		case !bytes.Equal(b.bytes, payload):
 			return broken("R4.put-compare", "Put answered AlreadyStored although %q holds other bytes", ref)
-		case a.ExpiresAt < b.low-width:
-			return broken("R4.put-keeps", "a repeated Put of %q shortened its retention by %d ms", ref, b.low-a.ExpiresAt)
-		case a.ExpiresAt > max(b.high, later)+width:
+		case told.high < b.expires.low:
+			return broken("R4.put-keeps", "a repeated Put of %q shortened its retention by %d ms", ref, b.expires.low-a.ExpiresAt)
+		case told.low > b.expires.high && !(fits && told.low <= extended.high):
 			return broken("R4.put", "AlreadyStored of %q carries the expiry %d, which no Put or Renew gave", ref, a.ExpiresAt)
 		}
-		b.high = max(b.high, later)
-		w.blobs[ref] = b.told(a.ExpiresAt, during)
+		if fits && told.high >= extended.low { // it may have extended it
+			b.expires = told
+		} else {
+			b.expires = b.expires.both(told)
+		}
+		b.ending = a.ExpiresAt <= a.StoreNow
+		w.blobs[ref] = b
 		return nil
 	case spi.Conflict:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
 		switch {
-		case is == gone:
+		case there == gone:
 			return broken("R4.put", "Put answered Conflict although %q is free", ref)
 		case bytes.Equal(b.bytes, payload) && len(b.rejected) > 0:
 			return broken("R4.put-keeps", "%q no longer holds its bytes after a Put that conflicted", ref)
@@ -132,75 +112,100 @@ func (w *world) stored(
 			return broken("R4.put", "Put answered Conflict although %q holds the same bytes", ref)
 		}
 		b.rejected = append(b.rejected, payload)
-		b.high = max(b.high, later)
+		// It may have extended the retention, which only an advisory forbids.
+		if extended, fits := moment(w.during).after(retention); fits {
+			b.expires.high = max(b.expires.high, extended.high)
+		}
+		b.ending = false
 		w.blobs[ref] = b
 		return nil
 	}
 	return broken("R5.closed-results", "Put answered %s", harness.Describe(result))
 }
 
+func lost(ref spi.Reference) error {
+	return broken("R4.put", "%q is gone after a Put that answered AlreadyStored with an expiry that had come: the payload is lost", ref)
+}
+
+// absent takes over that a payload which may be gone is.
+func (w *world) absent(ref spi.Reference) error {
+	b, ok := w.blobs[ref]
+	if !ok {
+		return nil
+	}
+	if b.ending {
+		return lost(ref)
+	}
+	b.expires.high = min(b.expires.high, w.during.After+rounding)
+	w.blobs[ref] = b
+	return nil
+}
+
 // sawBlob judges the answer to a Read.
-func (w *world) sawBlob(ref spi.Reference, result spi.BlobReadResult, during harness.Bracket) error {
-	b, is := w.there(ref, during)
-	width := during.After - during.Before
+func (w *world) sawBlob(ref spi.Reference, result spi.BlobReadResult) error {
+	b, there := w.there(ref)
 	switch a := result.(type) {
 	case spi.Missing:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
 		switch {
-		case is == held && len(b.rejected) > 0:
+		case there == live && len(b.rejected) > 0:
 			return broken("R4.put-keeps", "%q is missing after a Put that conflicted", ref)
-		case is == held:
-			return broken("R4.read", "%q is missing at %d, before it expires at %d", ref, a.StoreNow, b.low)
+		case there == live:
+			return broken("R4.read", "%q is missing at %d, before it expires at %d", ref, a.StoreNow, b.expires.low+rounding)
 		}
-		delete(w.blobs, ref)
-		return nil
+		return w.absent(ref)
 	case spi.BlobFound:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
+		told := w.told(a.ExpiresAt)
 		switch {
-		case is == gone && w.deletedBlobs[ref]:
+		case there == gone && w.deletedBlobs[ref]:
 			return broken("R4.delete", "%q was found although it was deleted", ref)
-		case is == gone:
+		case there == gone:
 			return broken("R4.read", "%q was found at %d although it is absent or has expired", ref, a.StoreNow)
 		case !bytes.Equal(b.bytes, a.Bytes) && b.wasRejected(a.Bytes):
 			return broken("R4.put-keeps", "%q holds the payload of a Put that conflicted", ref)
 		case !bytes.Equal(b.bytes, a.Bytes):
 			return broken("R3.payload-bytes", "%q holds %d bytes that are not the %d bytes stored", ref, len(a.Bytes), len(b.bytes))
-		case a.ExpiresAt < b.low-width && len(b.rejected) > 0:
+		case told.high < b.expires.low && len(b.rejected) > 0:
 			return broken("R4.put-keeps", "%q expires at %d, earlier than before a Put that conflicted", ref, a.ExpiresAt)
-		case a.ExpiresAt < b.low-width || a.ExpiresAt > b.high+width:
-			return broken("R4.read", "%q expires at %d, not between %d and %d", ref, a.ExpiresAt, b.low, b.high)
+		case told.high < b.expires.low || told.low > b.expires.high:
+			return broken("R4.read", "%q expires at %d, not from %d to %d", ref, a.ExpiresAt, b.expires.low, b.expires.high)
+		case w.during.Before > told.high:
+			return broken("R4.read", "%q was found at %d although it expired at %d, as it says", ref, a.StoreNow, a.ExpiresAt)
 		}
-		w.blobs[ref] = b.told(a.ExpiresAt, during)
+		b.expires, b.ending = b.expires.both(told), false
+		w.blobs[ref] = b
 		return nil
 	}
 	return broken("R5.closed-results", "Read answered %s", harness.Describe(result))
 }
 
 // renewed judges the answer to a Renew.
-func (w *world) renewed(ref spi.Reference, retention spi.Retention, result spi.BlobRenewResult, during harness.Bracket) error {
-	b, is := w.there(ref, during)
+func (w *world) renewed(ref spi.Reference, retention spi.Retention, result spi.BlobRenewResult) error {
+	b, there := w.there(ref)
 	switch a := result.(type) {
 	case spi.Renewed:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
-		if is == gone {
+		if there == gone {
 			return broken("R4.renew", "Renew answered Renewed although %q is absent or has expired", ref)
 		}
-		return w.leased("R4.renew", ref, b, retention, during, a.ExpiresAt)
+		b.expires, b.ending = w.told(a.ExpiresAt), false
+		w.blobs[ref] = b
+		return w.expiryIs("R4.renew", "R4.retention", a.ExpiresAt, retention)
 	case spi.Missing:
-		if err := w.within(during, a.StoreNow); err != nil {
+		if err := w.tick("R3.store-now", a.StoreNow); err != nil {
 			return err
 		}
-		if is == held {
+		if there == live {
 			return broken("R4.renew", "Renew answered Missing although %q holds a payload", ref)
 		}
-		delete(w.blobs, ref)
-		return nil
+		return w.absent(ref)
 	}
 	return broken("R5.closed-results", "Renew answered %s", harness.Describe(result))
 }

@@ -46,9 +46,9 @@ var (
 
 const (
 	locationRequirements = "L2.observation L3.value-bytes L3.value-durable L3.version-form L3.version-fresh L3.store-now L3.expiry-clock " +
-		"L4.missing L4.version L4.put L4.delete L4.all-or-nothing L4.applied L4.condition-only L6.closed-results"
+		"L4.missing L4.version L4.put L4.delete L4.retention L4.all-or-nothing L4.applied L4.condition-only L6.closed-results"
 	scanRequirements       = "L5.snapshot L5.complete L5.prefix L5.limit L5.cursor"
-	relocationRequirements = "R4.put R4.put-compare R4.put-keeps R4.read R4.renew R4.delete R3.payload-bytes R3.store-now R3.expiry-clock R5.closed-results"
+	relocationRequirements = "R4.put R4.put-compare R4.put-keeps R4.read R4.renew R4.delete R4.retention R3.payload-bytes R3.store-now R3.expiry-clock R5.closed-results"
 	expiryRequirements     = "L3.expired-missing"
 	interopRequirements    = "L9.interop-read L9.interop-scan L9.interop-snapshot L9.interop-sequence R8.interop-read"
 )

@@ -155,7 +155,11 @@ func (g *generator) mutation(key spi.Key) mutation {
 	if g.IntN(3) == 0 {
 		return mutation{key: key, delete: true}
 	}
-	return mutation{key: key, value: g.value(), retention: pick(g, g.retentions)}
+	m := mutation{key: key, value: g.value()}
+	if r := pick(g, g.retentions); r != 0 {
+		m.retention = &r
+	}
+	return m
 }
 
 // value is mostly one that no other Put of the script has.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +210,8 @@ func (p *parser) mutation() mutation {
 	case "put":
 		m := mutation{key: spi.Key(p.name("key")), value: p.data()}
 		if p.accept("for") {
-			m.retention = p.retention()
+			ms := p.retention()
+			m.retention = &ms
 		}
 		return m
 	case "delete":
@@ -254,8 +256,17 @@ func (p *parser) limit() int {
 	return p.number("a limit", 1, spi.MaxScanLimit)
 }
 
+var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?$`)
+
+// retention takes all that the SPI holds: a double, also one that every
+// provider must refuse.
 func (p *parser) retention() spi.Retention {
-	return spi.Retention(p.number("milliseconds", 1, math.MaxInt32))
+	t := p.next("milliseconds")
+	ms, err := strconv.ParseFloat(t.text, 64)
+	if err != nil || t.quoted || !number.MatchString(t.text) {
+		fault("%s where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19", t)
+	}
+	return spi.Retention(ms)
 }
 
 func (p *parser) next(what string) token {

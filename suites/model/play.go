@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
@@ -15,6 +16,7 @@ type stage struct {
 	t      *harness.T
 	server *redisenv.Server // nil: the main server
 	clock  time.Duration    // by which the server's clock was moved on
+	looked spi.Millis       // what it showed last
 	played int
 }
 
@@ -38,7 +40,7 @@ const maxPages = 2000
 
 // actor is one provider's stores on one prefix, opened when first needed.
 type actor struct {
-	t          *harness.T
+	stage      *stage
 	provider   *harness.Provider
 	store      harness.Store
 	location   *harness.Location
@@ -48,6 +50,7 @@ type actor struct {
 func (a *actor) locations() *harness.Location {
 	if a.location == nil {
 		a.location = a.provider.OpenLocation(a.store)
+		a.stage.look()
 	}
 	return a.location
 }
@@ -55,16 +58,9 @@ func (a *actor) locations() *harness.Location {
 func (a *actor) relocations() *harness.Relocation {
 	if a.relocation == nil {
 		a.relocation = a.provider.OpenRelocation(a.store)
+		a.stage.look()
 	}
 	return a.relocation
-}
-
-// bracket performs an operation between two readings of the store's clock.
-func (a *actor) bracket(operation func()) harness.Bracket {
-	if a.store.Server == nil {
-		return a.t.Bracket(operation)
-	}
-	return a.t.BracketOn(a.t.Client(a.store.Server), operation)
 }
 
 // close closes what was opened: the next script opens its own.
@@ -81,20 +77,18 @@ func (a *actor) close() {
 func (s *stage) play(script Script, m mode) *failure {
 	s.played++
 	prefix := s.t.NewKeyPrefix(fmt.Sprint(s.played))
-	target := &actor{t: s.t, provider: s.t.Target(), store: harness.Store{Server: s.server, KeyPrefix: prefix}}
-	other := &actor{t: s.t, provider: s.t.Reference(), store: harness.Store{Server: s.server, KeyPrefix: prefix}}
+	target := &actor{stage: s, provider: s.t.Target(), store: harness.Store{Server: s.server, KeyPrefix: prefix}}
+	other := &actor{stage: s, provider: s.t.Reference(), store: harness.Store{Server: s.server, KeyPrefix: prefix}}
 	if m == lockstep {
 		other.store.KeyPrefix += "-reference"
 	}
 	defer target.close()
 	defer other.close()
-	world, beside := newWorld(s.now()), newWorld(s.now())
+	s.look()
+	world, beside := newWorld(s.looked), newWorld(s.looked)
 	for i, l := range script {
 		if a, ok := l.step.(advanceStep); ok {
-			if err := s.elapsed(world); err != nil {
-				return failed(max(0, i-1), err)
-			}
-			s.advance(a.ms, world, beside)
+			s.advance(a.ms)
 			continue
 		}
 		if m == lockstep {
@@ -107,20 +101,12 @@ func (s *stage) play(script Script, m mode) *failure {
 		if m == shared && s.byReference(world, l) {
 			by = other
 		}
-		if err := world.perform(by, l); err != nil {
-			return failed(i, err)
+		var b *breach
+		if errors.As(world.perform(by, l), &b) {
+			return &failure{i, b}
 		}
 	}
-	if err := s.elapsed(world); err != nil {
-		return failed(len(script)-1, err)
-	}
 	return nil
-}
-
-func failed(at int, err error) *failure {
-	b := &breach{}
-	errors.As(err, &b)
-	return &failure{at, b}
 }
 
 // byReference says who performs the line: pages come from whoever opened the
@@ -135,54 +121,61 @@ func (s *stage) byReference(w *world, l line) bool {
 	return l.byReference
 }
 
-func (s *stage) now() spi.Millis {
+// look asks for the time of the server's clock.
+func (s *stage) look() {
 	if s.server == nil {
-		return s.t.Now()
+		s.looked = s.t.Now()
+	} else {
+		s.looked = s.t.NowOf(s.t.Client(s.server))
 	}
-	return s.t.NowOf(s.t.Client(s.server))
 }
 
-// elapsed checks that no store time was in the future.
-func (s *stage) elapsed(w *world) error {
-	if now := s.now(); w.now > now+slack {
-		return broken("L3.store-now", "a store time was %d, but the store's clock shows %d only now", w.now, now)
-	}
-	return nil
-}
-
-func (s *stage) advance(ms int64, worlds ...*world) {
+func (s *stage) advance(ms int64) {
 	s.clock += time.Duration(ms) * time.Millisecond
 	if err := s.server.SetClock(s.t.Context(), s.clock); err != nil {
 		s.t.Troublef("the server's clock could not be moved: %v", err)
 	}
-	now := s.now()
-	for _, w := range worlds {
-		w.now = now
-		for _, snap := range w.snapshots {
-			snap.age += ms
-		}
+	s.look()
+}
+
+// timed performs an operation between two looks at the clock. The one after it
+// is the one before the next.
+func timed[R any](w *world, a *actor, operation func() (R, error)) (R, error) {
+	r, err := operation()
+	if err == nil {
+		w.during.Before = a.stage.looked
+		a.stage.look()
+		w.during.After = a.stage.looked
 	}
+	return r, err
 }
 
 // perform has the actor do the step and judges the answer.
 func (w *world) perform(a *actor, l line) error {
-	ctx := a.t.Context()
+	ctx := a.stage.t.Context()
 	switch s := l.step.(type) {
 	case writeStep:
-		r := w.request(s)
-		res, err := a.locations().Write(ctx, r)
-		if err != nil {
-			return broken(mainOf(r), "the batch failed: %v", err)
+		store, r := a.locations(), w.request(s)
+		res, err := timed(w, a, func() (spi.WriteResult, error) { return store.Write(ctx, r) })
+		if refusal := refusalOf(s.retentions()...); err != nil || refusal == due {
+			for _, m := range r.Mutations {
+				w.refused[m.MutationKey()] = true
+			}
+			if len(s.retentions()) == 0 {
+				return broken(mainOf(r), "the batch failed: %v", err)
+			}
+			return refused("L4.retention", mainOf(r), "the batch", refusal, err)
 		}
 		return w.wrote(r, res)
 	case readStep:
-		res, err := a.locations().Read(ctx, s.key)
+		store := a.locations()
+		res, err := timed(w, a, func() (spi.ReadResult, error) { return store.Read(ctx, s.key) })
 		if err != nil {
 			return broken("L2.observation", "the read failed: %v", err)
 		}
-		return w.saw(s.key, res)
+		return blamed(w.refused, s.key, "L4.retention", w.saw(s.key, res))
 	case scanStep:
-		res, err := a.locations().Scan(ctx, spi.ScanRequest{Prefix: s.prefix, Limit: s.limit})
+		res, err := w.scan(a, spi.ScanRequest{Prefix: s.prefix, Limit: s.limit})
 		if err != nil {
 			return broken("L5.complete", "the scan failed: %v", err)
 		}
@@ -197,32 +190,31 @@ func (w *world) perform(a *actor, l line) error {
 		}
 		return broken("L5.limit", "the scan did not end within %d pages", maxPages)
 	case blobPutStep:
-		payload := s.value.bytes()
-		var res spi.BlobPutResult
-		var err error
-		during := a.bracket(func() { res, err = a.relocations().Put(ctx, s.ref, payload, s.retention) })
-		if err != nil {
-			return broken("R4.put", "Put failed: %v", err)
+		store, payload := a.relocations(), s.value.bytes()
+		res, err := timed(w, a, func() (spi.BlobPutResult, error) { return store.Put(ctx, s.ref, payload, s.retention) })
+		if refusal := refusalOf(s.retention); err != nil || refusal == due {
+			w.refusedBlobs[s.ref] = true
+			return refused("R4.retention", "R4.put", "Put", refusal, err)
 		}
-		return w.stored(s.ref, payload, s.retention, res, during)
+		return blamed(w.refusedBlobs, s.ref, "R4.retention", w.stored(s.ref, payload, s.retention, res))
 	case blobReadStep:
-		var res spi.BlobReadResult
-		var err error
-		during := a.bracket(func() { res, err = a.relocations().Read(ctx, s.ref) })
+		store := a.relocations()
+		res, err := timed(w, a, func() (spi.BlobReadResult, error) { return store.Read(ctx, s.ref) })
 		if err != nil {
 			return broken("R4.read", "Read failed: %v", err)
 		}
-		return w.sawBlob(s.ref, res, during)
+		return blamed(w.refusedBlobs, s.ref, "R4.retention", w.sawBlob(s.ref, res))
 	case blobRenewStep:
-		var res spi.BlobRenewResult
-		var err error
-		during := a.bracket(func() { res, err = a.relocations().Renew(ctx, s.ref, s.retention) })
-		if err != nil {
-			return broken("R4.renew", "Renew failed: %v", err)
+		store := a.relocations()
+		res, err := timed(w, a, func() (spi.BlobRenewResult, error) { return store.Renew(ctx, s.ref, s.retention) })
+		if refusal := refusalOf(s.retention); err != nil || refusal == due {
+			w.refusedBlobs[s.ref] = true
+			return refused("R4.retention", "R4.renew", "Renew", refusal, err)
 		}
-		return w.renewed(s.ref, s.retention, res, during)
+		return blamed(w.refusedBlobs, s.ref, "R4.retention", w.renewed(s.ref, s.retention, res))
 	case blobDeleteStep:
-		if err := a.relocations().Delete(ctx, s.ref); err != nil {
+		store := a.relocations()
+		if _, err := timed(w, a, func() (any, error) { return nil, store.Delete(ctx, s.ref) }); err != nil {
 			return broken("R4.delete", "Delete failed: %v", err)
 		}
 		w.removed(s.ref)
@@ -231,13 +223,43 @@ func (w *world) perform(a *actor, l line) error {
 	panic(fmt.Sprintf("%T is no step", l.step))
 }
 
+// refused judges an operation that failed, or had to for its retention.
+func refused(retention, other, what string, refusal refusal, err error) error {
+	argument := spi.KindOf(err) == spi.KindArgument
+	switch {
+	case argument && refusal != wrong:
+		return nil
+	case argument:
+		return broken(retention, "%s was refused: %v", what, err)
+	case refusal == due:
+		return broken(retention, "%s with a retention that is not positive was no argument error: %v", what, err)
+	}
+	return broken(other, "%s failed: %v", what, err)
+}
+
+// blamed is a breach that shows in what an argument error left behind, as one
+// of the requirement that it may change nothing.
+func blamed[N comparable](suspects map[N]bool, name N, requirement string, err error) error {
+	var b *breach
+	if suspects[name] && errors.As(err, &b) && !strings.HasSuffix(b.requirement, ".store-now") {
+		return broken(requirement, "after an argument error for a retention: %s", b.what)
+	}
+	delete(suspects, name)
+	return err
+}
+
+func (w *world) scan(a *actor, r spi.ScanRequest) (spi.ScanResult, error) {
+	store := a.locations()
+	return timed(w, a, func() (spi.ScanResult, error) { return store.ScanOfAnyAge(a.stage.t.Context(), r) })
+}
+
 // page asks for the next page of a scan that has one.
 func (w *world) page(a *actor, name string, limit int) error {
 	snap := w.snapshots[name]
 	if snap.cursor == nil {
 		return nil
 	}
-	res, err := a.locations().Scan(a.t.Context(), spi.ScanRequest{Prefix: snap.prefix, Cursor: snap.cursor, Limit: limit})
+	res, err := w.scan(a, spi.ScanRequest{Prefix: snap.prefix, Cursor: snap.cursor, Limit: limit})
 	if err != nil {
 		return broken("L5.snapshot", "the next page failed: %v", err)
 	}

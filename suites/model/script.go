@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -70,12 +71,23 @@ type condition struct {
 	back    int
 }
 
-// mutation puts a value, for ever if retention is 0, or deletes the key.
+// mutation puts a value, for ever if it has no retention, or deletes the key.
 type mutation struct {
 	key       spi.Key
 	delete    bool
 	value     data
-	retention spi.Retention
+	retention *spi.Retention
+}
+
+// retentions are those of the batch's Puts that have one.
+func (s writeStep) retentions() []spi.Retention {
+	var all []spi.Retention
+	for _, m := range s.mutations {
+		if m.retention != nil {
+			all = append(all, *m.retention)
+		}
+	}
+	return all
 }
 
 // data is a value: a short text, or length bytes that follow from the seed.
@@ -140,8 +152,8 @@ func (m mutation) String() string {
 		return "delete " + name(m.key)
 	}
 	s := "put " + name(m.key) + " " + m.value.String()
-	if m.retention != 0 {
-		s += " for " + ms(m.retention)
+	if m.retention != nil {
+		s += " for " + ms(*m.retention)
 	}
 	return s
 }
@@ -187,7 +199,17 @@ func name[S ~string](s S) string {
 	return strconv.QuoteToASCII(string(s))
 }
 
-func ms(r spi.Retention) string { return strconv.FormatFloat(float64(r), 'f', -1, 64) }
+// ms writes a retention as [parser.retention] takes it: whole numbers of all
+// that 64 bits hold in digits.
+func ms(r spi.Retention) string {
+	switch m := math.Abs(float64(r)); {
+	case m == math.Trunc(m) && m < 1e21:
+		return strconv.FormatFloat(float64(r), 'f', 0, 64)
+	case m >= 1e-6 && m < 1e21:
+		return strconv.FormatFloat(float64(r), 'f', -1, 64)
+	}
+	return strings.Replace(strconv.FormatFloat(float64(r), 'e', -1, 64), "e+", "e", 1)
+}
 
 // uses says which parts of the contract and which surroundings the script
 // needs.

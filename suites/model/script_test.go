@@ -19,6 +19,10 @@ rest s2 limit 1
 blob put "r:{}" "" for 3600000
 reference blob read r:1
 blob renew r for 1
+write do put a "x" for 0, put b "x" for -0.5, put c "x" for 0.001, put d "x" for 9223372036854775808
+blob renew r for -9223372036854775808
+blob renew r for 1e300
+blob renew r for 5e-324
 blob delete r
 advance 400
 `
@@ -58,7 +62,11 @@ func TestScriptErrors(t *testing.T) {
 		{"write if missing a, version a", "line 1: the key a stands twice in the conditions"},
 		{"write do delete a, delete a", "line 1: the key a stands twice in the mutations"},
 		{"write do put a x", `line 1: x where a value ("..." or fill LENGTH SEED) belongs`},
-		{`write do put a "x" for 0`, "line 1: 0 where milliseconds from 1 to 2147483647 belongs"},
+		{`write do put a "x" for long`, "line 1: long where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19"},
+		{`write do put a "x" for inf`, "line 1: inf where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19"},
+		{`blob renew r for 1e999`, "line 1: 1e999 where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19"},
+		{`blob renew r for 0x10`, "line 1: 0x10 where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19"},
+		{`blob renew r for "1"`, `line 1: "1" where milliseconds belong: a number such as 1500, 0.5, -1 or 1e19`},
 		{"write do put a fill 10", "line 1: a seed is missing at the end"},
 		{"write if version a back 0", "line 1: 0 where a count of versions from 1 to 2147483647 belongs"},
 		{`scan s1 prefix a limit 1`, "line 1: a where the prefix belongs"},
@@ -81,7 +89,7 @@ func TestScriptErrors(t *testing.T) {
 // Whatever the text, the parser answers, and what it takes it writes the same
 // way again.
 func FuzzParseScript(f *testing.F) {
-	for _, seed := range []string{"read a", `write if version a from b back 1 do put "\xff" fill 3 4 for 5, delete c`, "scan s prefix \"\" limit 1\nnext s limit 2", "blob put r \"\" for 1"} {
+	for _, seed := range []string{"read a", `write if version a from b back 1 do put "\xff" fill 3 4 for 5, delete c`, "scan s prefix \"\" limit 1\nnext s limit 2", "blob put r \"\" for 1", "blob renew r for -1.5e-7"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

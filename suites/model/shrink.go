@@ -143,7 +143,7 @@ func (m mutation) simplified() []mutation {
 		return nil
 	}
 	var out []mutation
-	if m.retention != 0 {
+	if m.retention != nil {
 		out = append(out, mutation{key: m.key, value: m.value})
 	}
 	for _, v := range m.value.simplified() {

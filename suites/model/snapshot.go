@@ -18,11 +18,12 @@ type snapshot struct {
 	items       map[spi.Key]record // as of the first page
 	shown       map[spi.Key]bool
 	cursor      *spi.Cursor // of the next page; nil: the scan has ended
-	age         int64       // ms by which the clock was moved on since the first page
+	sent        spi.Millis  // what the Redis's clock showed before the first page
 	crowded     bool        // more scans were open beside it than a provider must keep
 }
 
-// mayBeGone is the age in ms from which a provider may have dropped a snapshot.
+// mayBeGone is the age in ms from which a provider may have dropped a snapshot,
+// by the Redis's clock: it was moved on, or the machine or the pages are slow.
 // The contract names no time; all official providers keep one for a minute.
 const mayBeGone = 10_000
 
@@ -39,11 +40,11 @@ func (w *world) opened(s scanStep, byReference bool, result spi.ScanResult) erro
 		return err
 	}
 	snap := &snapshot{
-		prefix: s.prefix, byReference: byReference, began: w.changes, first: page.StoreNow,
+		prefix: s.prefix, byReference: byReference, began: w.changes, first: page.StoreNow, sent: w.during.Before,
 		items: map[spi.Key]record{}, shown: map[spi.Key]bool{},
 	}
 	for k, r := range w.records {
-		if strings.HasPrefix(string(k), s.prefix) && r.live(page.StoreNow) {
+		if strings.HasPrefix(string(k), s.prefix) && r.at(page.StoreNow) != gone {
 			snap.items[k] = r
 		}
 	}
@@ -71,7 +72,7 @@ func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
 	page, ok := result.(spi.Page)
 	if !ok {
 		snap.cursor = nil
-		if _, expired := result.(spi.Expired); expired && (snap.age >= mayBeGone || snap.crowded) {
+		if _, expired := result.(spi.Expired); expired && (w.during.After-snap.sent >= mayBeGone || snap.crowded) {
 			return nil
 		}
 		return broken("L5.snapshot", "a page of a snapshot that was opened just now answered %s", harness.Describe(result))
@@ -97,8 +98,8 @@ func (w *world) turned(snap *snapshot, limit int, result spi.ScanResult) error {
 		}
 		return nil
 	}
-	for key := range snap.items {
-		if !snap.shown[key] {
+	for key, r := range snap.items {
+		if !snap.shown[key] && r.at(snap.first) == live {
 			if w.wasRejected(key, nil) {
 				return broken("L4.all-or-nothing", "the scan ended without %q, which only a batch that conflicted deleted", key)
 			}

@@ -14,7 +14,8 @@ import (
 // and times are taken from the answers: a version is the one of its Put, a
 // value has expired when an answer's own store time says so.
 type world struct {
-	now       spi.Millis // the latest store time that was answered
+	now       spi.Millis      // the latest store time that was answered
+	during    harness.Bracket // the Redis's clock around the operation whose answer is judged
 	records   map[spi.Key]record
 	issued    map[spi.Key][]spi.Version
 	rejected  map[spi.Key][]spi.Mutation // by Conflict, since the key last changed
@@ -25,22 +26,37 @@ type world struct {
 
 	blobs        map[spi.Reference]blob
 	deletedBlobs map[spi.Reference]bool
+
+	// What an operation named that was an argument error for its retention,
+	// since an answer showed the last time that it changed nothing.
+	refused      map[spi.Key]bool
+	refusedBlobs map[spi.Reference]bool
 }
 
 // record is a value that was put and not deleted; it may have expired.
 type record struct {
 	bytes   []byte
 	version spi.Version
-	expires spi.Millis // spi.NoExpiry: never
+	expires span
 }
 
-func (r record) live(now spi.Millis) bool { return r.expires == spi.NoExpiry || r.expires > now }
+// at says whether the record is there by an answer's own store time.
+func (r record) at(now spi.Millis) state {
+	switch {
+	case r.expires == span{} || now < r.expires.low:
+		return live
+	case now >= r.expires.high:
+		return gone
+	}
+	return unclear
+}
 
 func newWorld(now spi.Millis) *world {
 	return &world{
-		now: now, records: map[spi.Key]record{}, issued: map[spi.Key][]spi.Version{}, rejected: map[spi.Key][]spi.Mutation{},
+		now: now, during: harness.Bracket{Before: now, After: now}, records: map[spi.Key]record{}, issued: map[spi.Key][]spi.Version{}, rejected: map[spi.Key][]spi.Mutation{},
 		deleted: map[spi.Key]bool{}, changed: map[spi.Key]int{}, snapshots: map[string]*snapshot{},
 		blobs: map[spi.Reference]blob{}, deletedBlobs: map[spi.Reference]bool{},
+		refused: map[spi.Key]bool{}, refusedBlobs: map[spi.Reference]bool{},
 	}
 }
 
@@ -53,17 +69,21 @@ func broken(requirement, format string, args ...any) error {
 	return &breach{requirement, fmt.Sprintf(format, args...)}
 }
 
-// slack is the rounding, in milliseconds, that store times and the expiries of
-// payloads are allowed.
-const slack = 1
+// rounding is the millisecond by which a store time or an expiry may be
+// rounded.
+const rounding = 1
 
 // lostBefore is how long before its expiry a value that is gone was lost,
 // rather than judged by another clock or a rounded retention.
 const lostBefore = 60_000
 
-// tick checks that the store time never goes back.
+// tick checks that the store time is one of the operation and never goes back.
 func (w *world) tick(requirement string, now spi.Millis) error {
-	if now < w.now-slack {
+	if !moment(w.during).holds(now) {
+		return broken(requirement, "the store time is %d, but the store's clock showed %d before the operation and %d after it",
+			now, w.during.Before, w.during.After)
+	}
+	if now < w.now-rounding {
 		return broken(requirement, "the store time is %d, %d ms before an earlier one", now, w.now-now)
 	}
 	w.now = max(w.now, now)
@@ -92,23 +112,26 @@ func (w *world) request(s writeStep) spi.WriteRequest {
 			r.Mutations = append(r.Mutations, spi.Delete{Key: m.key})
 			continue
 		}
-		p := spi.Put{Key: m.key, Bytes: m.value.bytes()}
-		if m.retention != 0 {
-			p.Retention = &m.retention
-		}
-		r.Mutations = append(r.Mutations, p)
+		r.Mutations = append(r.Mutations, spi.Put{Key: m.key, Bytes: m.value.bytes(), Retention: m.retention})
 	}
 	return r
 }
 
-// holds evaluates a condition and names the requirement that says so.
-func (w *world) holds(c spi.Condition, now spi.Millis) (bool, string) {
+// holds evaluates a condition, live if it holds and gone if not, and names the
+// requirement that says so.
+func (w *world) holds(c spi.Condition, now spi.Millis) (state, string) {
+	there := gone
 	r, ok := w.records[c.ConditionKey()]
-	ok = ok && r.live(now)
-	if v, is := c.(spi.VersionCondition); is {
-		return ok && r.version == v.Expected, "L4.version"
+	if ok {
+		there = r.at(now)
 	}
-	return !ok, "L4.missing"
+	if v, is := c.(spi.VersionCondition); is {
+		if r.version != v.Expected {
+			there = gone
+		}
+		return there, "L4.version"
+	}
+	return live - there, "L4.missing"
 }
 
 // wrote judges the answer to a batch and takes its mutations over.
@@ -119,7 +142,7 @@ func (w *world) wrote(r spi.WriteRequest, result spi.WriteResult) error {
 			return err
 		}
 		for _, c := range r.Conditions {
-			if ok, requirement := w.holds(c, a.StoreNow); !ok {
+			if held, requirement := w.holds(c, a.StoreNow); held == gone {
 				return broken(requirement, "the batch applied although its condition on %q does not hold", c.ConditionKey())
 			}
 		}
@@ -129,7 +152,7 @@ func (w *world) wrote(r spi.WriteRequest, result spi.WriteResult) error {
 			return err
 		}
 		for _, c := range r.Conditions {
-			if ok, _ := w.holds(c, a.StoreNow); !ok {
+			if held, _ := w.holds(c, a.StoreNow); held != live {
 				for _, m := range r.Mutations {
 					w.rejected[m.MutationKey()] = append(w.rejected[m.MutationKey()], m)
 				}
@@ -186,7 +209,9 @@ func (w *world) apply(r spi.WriteRequest, a spi.Applied) error {
 		}
 		next := record{bytes: p.Bytes, version: v}
 		if p.Retention != nil {
-			next.expires = a.StoreNow + spi.Millis(*p.Retention)
+			if next.expires, ok = exact(a.StoreNow).after(*p.Retention); !ok {
+				return broken("L4.retention", "a retention of %s ms was kept, though 64 bits hold no time that is so late", ms(*p.Retention))
+			}
 		}
 		w.records[key] = next
 		delete(w.deleted, key)
@@ -219,28 +244,35 @@ func (w *world) saw(key spi.Key, result spi.ReadResult) error {
 			return err
 		}
 		switch {
-		case !known || !r.live(a.StoreNow):
+		case !known || r.at(a.StoreNow) == gone:
+			return nil
+		case r.at(a.StoreNow) == unclear:
+			r.expires.high = a.StoreNow
+			w.records[key] = r
 			return nil
 		case w.wasRejected(key, nil):
 			return broken("L4.all-or-nothing", "%q is missing, as a batch that conflicted would have left it", key)
-		case r.expires > a.StoreNow+lostBefore:
-			return broken("L4.put", "%q is missing at %d although it was put and not deleted, long before it expires at %d", key, a.StoreNow, r.expires)
-		case r.expires != spi.NoExpiry:
-			return broken("L3.expiry-clock", "%q is missing at %d, before it expires at %d", key, a.StoreNow, r.expires)
+		case r.expires.low > a.StoreNow+lostBefore:
+			return broken("L4.put", "%q is missing at %d although it was put and not deleted, long before it expires at %d", key, a.StoreNow, r.expires.low)
+		case r.expires != span{}:
+			return broken("L3.expiry-clock", "%q is missing at %d, before it expires at %d", key, a.StoreNow, r.expires.low)
 		}
 		return broken("L3.value-durable", "%q is missing although it was put and not deleted", key)
 	case spi.Found:
 		if err := w.tick("L3.store-now", a.StoreNow); err != nil {
 			return err
 		}
-		if known && r.live(a.StoreNow) {
+		if known && r.at(a.StoreNow) == unclear {
+			r.expires.low = a.StoreNow + 1
+		}
+		if known && r.at(a.StoreNow) == live {
 			return w.compare(key, r, a.Value)
 		}
 		switch {
 		case w.wasRejected(key, &a.Value):
 			return broken("L4.all-or-nothing", "%q was found as a batch that conflicted would have left it", key)
 		case known:
-			return broken("L3.expired-missing", "%q was found at %d although it expired at %d", key, a.StoreNow, r.expires)
+			return broken("L3.expired-missing", "%q was found at %d although it expired at %d", key, a.StoreNow, r.expires.high)
 		case w.deleted[key]:
 			return broken("L4.delete", "%q was found although it was deleted", key)
 		}
@@ -249,7 +281,8 @@ func (w *world) saw(key spi.Key, result spi.ReadResult) error {
 	return broken("L6.closed-results", "a read answered %s", harness.Describe(result))
 }
 
-// compare judges a value that must be there.
+// compare judges a value that must be there, and takes over which of the
+// expiries that its retention may mean it tells.
 func (w *world) compare(key spi.Key, want record, got spi.Value) error {
 	switch {
 	case !bytes.Equal(want.bytes, got.Bytes) && w.wasRejected(key, &got):
@@ -258,8 +291,12 @@ func (w *world) compare(key spi.Key, want record, got spi.Value) error {
 		return broken("L3.value-bytes", "%q holds %d bytes that are not the %d bytes of its last Put", key, len(got.Bytes), len(want.bytes))
 	case want.version != got.Version:
 		return broken("L2.observation", "%q has the version %.100q, not %.100q of its last Put", key, got.Version, want.version)
-	case want.expires != got.ExpiresAt:
-		return broken("L3.expiry-clock", "%q expires at %d, not at %d as its Put said", key, got.ExpiresAt, want.expires)
+	case !want.expires.holds(got.ExpiresAt):
+		return broken("L3.expiry-clock", "%q expires at %d, not at %d as its Put said", key, got.ExpiresAt, want.expires.low)
+	}
+	if now := w.records[key]; now.version == want.version { // from here on no other expiry will do
+		now.expires = exact(got.ExpiresAt)
+		w.records[key] = now
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package model
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -24,6 +26,15 @@ func requirement(err error) string {
 	return ""
 }
 
+// at lets the answer be one of an operation that took place at its own time.
+func at[A any](w *world, answer A) A {
+	if v := reflect.ValueOf(answer); v.Kind() == reflect.Struct && v.FieldByName("StoreNow").IsValid() {
+		now := spi.Millis(v.FieldByName("StoreNow").Int())
+		w.during = harness.Bracket{Before: now, After: now}
+	}
+	return answer
+}
+
 func text(s string) data { return data{text: s} }
 
 func put(key spi.Key, value string) writeStep {
@@ -37,7 +48,7 @@ func holding(t *testing.T, expires bool) *world {
 	w := newWorld(100)
 	p := put("a", "x")
 	if expires {
-		p.mutations[0].retention = 900
+		p.mutations[0].retention = spi.For(900)
 	}
 	for _, s := range []struct {
 		writeStep
@@ -81,7 +92,8 @@ func TestModelOfReads(t *testing.T) {
 		{false, "d", spi.Found{Value: value("y", "v1", 0), StoreNow: 100}, "L2.observation"},
 		{false, "d", nil, "L6.closed-results"},
 	} {
-		if got := requirement(holding(t, c.expires).saw(c.key, c.answer)); got != c.want {
+		w := holding(t, c.expires)
+		if got := requirement(w.saw(c.key, at(w, c.answer))); got != c.want {
 			t.Errorf("%q, expires %t, %v: %q, want %q", c.key, c.expires, c.answer, got, c.want)
 		}
 	}
@@ -123,7 +135,7 @@ func TestModelOfBatches(t *testing.T) {
 		{put("a", "y"), applied(90, spi.PutVersion{Key: "a", Version: "v2"}), "L3.store-now"},
 	} {
 		w := holding(t, true)
-		if got := requirement(w.wrote(w.request(c.step), c.answer)); got != c.want {
+		if got := requirement(w.wrote(w.request(c.step), at(w, c.answer))); got != c.want {
 			t.Errorf("%s, %v: %q, want %q", c.step, c.answer, got, c.want)
 		}
 	}
@@ -224,10 +236,10 @@ func TestModelOfPageTimes(t *testing.T) {
 		if err := w.opened(scanStep{"s", "", 1}, false, spi.Page{Next: &next, StoreNow: 100}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.saw("k", spi.Missing{StoreNow: 200}); err != nil {
+		if err := w.saw("k", at(w, spi.Missing{StoreNow: 200})); err != nil {
 			t.Fatal(err)
 		}
-		if got := requirement(w.turned(w.snapshots["s"], 1, spi.Page{StoreNow: now})); got != want {
+		if got := requirement(w.turned(w.snapshots["s"], 1, at(w, spi.Page{StoreNow: now}))); got != want {
 			t.Errorf("a page at %d: %q, want %q", now, got, want)
 		}
 	}
@@ -236,106 +248,75 @@ func TestModelOfPageTimes(t *testing.T) {
 func TestModelOfBlobs(t *testing.T) {
 	const r = spi.Reference("r")
 	// r holds "x" from 100 until 1100.
-	at := func(now spi.Millis) harness.Bracket { return harness.Bracket{Before: now, After: now} }
 	slow := harness.Bracket{Before: 200, After: 240} // an operation on a busy machine
-	late := harness.Bracket{Before: 1090, After: 1120}
 	for _, c := range []struct {
 		name string
 		do   func(*world) error
 		want string
 	}{
 		{"stored over another", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.Stored{ExpiresAt: 209, StoreNow: 200}, at(200))
+			return w.stored(r, []byte("x"), 9, at(w, spi.Stored{ExpiresAt: 209, StoreNow: 200}))
 		}, "R4.put"},
 		{"stored after expiry", func(w *world) error {
-			return w.stored(r, []byte("y"), 9, spi.Stored{ExpiresAt: 2009, StoreNow: 2000}, at(2000))
+			return w.stored(r, []byte("y"), 9, at(w, spi.Stored{ExpiresAt: 2009, StoreNow: 2000}))
 		}, ""},
 		{"wrong expiry", func(w *world) error {
-			return w.stored("q", []byte("x"), 1000, spi.Stored{ExpiresAt: 1202, StoreNow: 200}, at(200))
+			return w.stored("q", []byte("x"), 1000, at(w, spi.Stored{ExpiresAt: 1202, StoreNow: 200}))
 		}, "R3.expiry-clock"},
 		{"the same", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}, at(200))
+			return w.stored(r, []byte("x"), 9, at(w, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}))
 		}, ""},
 		{"the same, shortened", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 209, StoreNow: 200}, at(200))
+			return w.stored(r, []byte("x"), 9, at(w, spi.AlreadyStored{ExpiresAt: 209, StoreNow: 200}))
 		}, "R4.put-keeps"},
 		{"the same, extended", func(w *world) error { // only a SHOULD
-			return w.stored(r, []byte("x"), 5000, spi.AlreadyStored{ExpiresAt: 5200, StoreNow: 200}, at(200))
+			return w.stored(r, []byte("x"), 5000, at(w, spi.AlreadyStored{ExpiresAt: 5200, StoreNow: 200}))
 		}, ""},
 		{"other bytes", func(w *world) error {
-			return w.stored(r, []byte("xx"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}, at(200))
+			return w.stored(r, []byte("xx"), 9, at(w, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}))
 		}, "R4.put-compare"},
-		{"conflict with the same", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.Conflict{StoreNow: 200}, at(200))
-		}, "R4.put"},
-		{"conflict with none", func(w *world) error {
-			return w.stored("q", []byte("x"), 9, spi.Conflict{StoreNow: 200}, at(200))
-		}, "R4.put"},
+		{"conflict with the same", func(w *world) error { return w.stored(r, []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200})) }, "R4.put"},
+		{"conflict with none", func(w *world) error { return w.stored("q", []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200})) }, "R4.put"},
 		{"found", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1101, StoreNow: 200}, at(200))
+			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1101, StoreNow: 200}))
 		}, ""},
 		{"found other bytes", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("y"), ExpiresAt: 1100, StoreNow: 200}, at(200))
+			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("y"), ExpiresAt: 1100, StoreNow: 200}))
 		}, "R3.payload-bytes"},
 		{"found expired", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1102}, at(1102))
+			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1102}))
 		}, "R4.read"},
 		{"found at the expiry", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1100}, at(1100))
+			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 1100}))
 		}, ""},
-		{"missing at the expiry", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1100}, at(1100)) }, ""},
-		{"missing before the bracket of the expiry", func(w *world) error {
-			return w.sawBlob(r, spi.Missing{StoreNow: 1098}, at(1098))
-		}, "R4.read"},
-		{"stored around the expiry", func(w *world) error {
-			return w.stored(r, []byte("y"), 9, spi.Stored{ExpiresAt: 1110, StoreNow: 1090}, late)
-		}, ""},
-		{"already stored around the expiry", func(w *world) error {
-			return w.stored(r, []byte("x"), 9, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 1090}, late)
-		}, ""},
-		{"renewed around the expiry", func(w *world) error {
-			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 1600, StoreNow: 1090}, late)
-		}, ""},
-		{"time asked first, relative expiry", func(w *world) error {
-			if err := w.stored("q", []byte("x"), 500, spi.Stored{ExpiresAt: 700, StoreNow: 200}, slow); err != nil {
-				return err
-			}
-			return w.sawBlob("q", spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 741, StoreNow: 300}, at(300))
-		}, ""},
+		{"missing at the expiry", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 1100})) }, ""},
+		{"missing before it may be", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 1098})) }, "R4.read"},
 		{"remaining time and time asked apart", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1140, StoreNow: 240}, slow)
+			w.during = slow
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1140, StoreNow: 240})
 		}, ""},
-		{"expiry beyond the bracket", func(w *world) error {
-			return w.stored("q", []byte("x"), 500, spi.Stored{ExpiresAt: 742, StoreNow: 200}, slow)
-		}, "R3.expiry-clock"},
 		{"expiry read beyond the bracket", func(w *world) error {
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1142, StoreNow: 200}, slow)
+			w.during = slow
+			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1143, StoreNow: 200})
 		}, "R4.read"},
-		{"time after the operation", func(w *world) error {
-			return w.sawBlob("q", spi.Missing{StoreNow: 242}, slow)
-		}, "R3.store-now"},
-		{"missing too early", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1000}, at(1000)) }, "R4.read"},
-		{"missing", func(w *world) error { return w.sawBlob(r, spi.Missing{StoreNow: 1101}, at(1101)) }, ""},
+		{"expiry beyond the bracket", func(w *world) error {
+			w.during = slow
+			return w.stored("q", []byte("x"), 500, spi.Stored{ExpiresAt: 742, StoreNow: 200})
+		}, "R3.expiry-clock"},
+		{"missing too early", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 1000})) }, "R4.read"},
+		{"missing", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 1101})) }, ""},
 		{"found deleted", func(w *world) error {
 			w.removed(r)
-			return w.sawBlob(r, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 200}, at(200))
+			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 200}))
 		}, "R4.delete"},
-		{"renewed", func(w *world) error {
-			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 700, StoreNow: 200}, at(200))
-		}, ""},
-		{"renewed for less", func(w *world) error {
-			return w.renewed(r, 5000, spi.Renewed{ExpiresAt: 1100, StoreNow: 200}, at(200))
-		}, "R4.renew"},
-		{"renewed what is gone", func(w *world) error {
-			return w.renewed(r, 500, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000}, at(2000))
-		}, "R4.renew"},
-		{"not renewed", func(w *world) error { return w.renewed(r, 500, spi.Missing{StoreNow: 200}, at(200)) }, "R4.renew"},
-		{"time before the operation", func(w *world) error {
-			return w.sawBlob("q", spi.Missing{StoreNow: 198}, slow)
-		}, "R3.store-now"},
+		{"renewed", func(w *world) error { return w.renewed(r, 500, at(w, spi.Renewed{ExpiresAt: 700, StoreNow: 200})) }, ""},
+		{"renewed for less", func(w *world) error { return w.renewed(r, 5000, at(w, spi.Renewed{ExpiresAt: 1100, StoreNow: 200})) }, "R4.renew"},
+		{"renewed what is gone", func(w *world) error { return w.renewed(r, 500, at(w, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000})) }, "R4.renew"},
+		{"not renewed", func(w *world) error { return w.renewed(r, 500, at(w, spi.Missing{StoreNow: 200})) }, "R4.renew"},
+		{"clock that goes back", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 50})) }, "R3.store-now"},
 	} {
 		w := newWorld(100)
-		if err := w.stored(r, []byte("x"), 1000, spi.Stored{ExpiresAt: 1100, StoreNow: 100}, at(100)); err != nil {
+		if err := w.stored(r, []byte("x"), 1000, at(w, spi.Stored{ExpiresAt: 1100, StoreNow: 100})); err != nil {
 			t.Fatal(err)
 		}
 		if got := requirement(c.do(w)); got != c.want {
@@ -344,10 +325,185 @@ func TestModelOfBlobs(t *testing.T) {
 	}
 }
 
+// In the milliseconds in which a payload may expire, as widened by the bracket
+// of the operation that stored it, both answers are right; each says what may
+// follow.
+func TestModelOfBlobsThatExpire(t *testing.T) {
+	const r = spi.Reference("r")
+	x := []byte("x")
+	found := func(expires, now spi.Millis) spi.BlobFound {
+		return spi.BlobFound{Bytes: x, ExpiresAt: expires, StoreNow: now}
+	}
+	missing := func(now spi.Millis) spi.Missing { return spi.Missing{StoreNow: now} }
+	already := func(expires, now spi.Millis) spi.AlreadyStored {
+		return spi.AlreadyStored{ExpiresAt: expires, StoreNow: now}
+	}
+	stored := func(now spi.Millis) spi.Stored { return spi.Stored{ExpiresAt: now + 1000, StoreNow: now} }
+	renewed := func(now spi.Millis) spi.Renewed { return spi.Renewed{ExpiresAt: now + 1000, StoreNow: now} }
+	for _, c := range []struct {
+		name    string
+		answers []any // each from an operation at its own time
+		want    string
+	}{
+		// Stored from 100 to 150 for a second, with a time of 100.
+		{"found as Redis took it", []any{found(1150, 1140)}, ""},
+		{"found later", []any{found(1153, 1140)}, "R4.read"},
+		{"found earlier", []any{found(1047, 1000)}, "R4.read"},
+		{"missing before", []any{missing(1048)}, "R4.read"},
+		{"missing", []any{missing(1049)}, ""},
+		{"found after it was missing", []any{missing(1100), found(1102, 1102)}, "R4.read"},
+		{"missing after it was found", []any{found(1150, 1140), missing(1148)}, "R4.read"},
+		{"found though it has ended, as it says", []any{found(1100, 1102)}, "R4.read"},
+		{"stored", []any{stored(1100), found(2100, 1101)}, ""},
+		{"stored before", []any{stored(1048)}, "R4.put"},
+		{"renewed", []any{renewed(1151), found(2151, 1200)}, ""},
+		{"renewed after", []any{renewed(1152)}, "R4.renew"},
+		{"already stored and found", []any{already(1100, 1100), found(1101, 1101)}, ""},
+		{"already stored and lost", []any{already(1100, 1100), missing(1101)}, "R4.put"},
+		{"already stored, lost and stored", []any{already(1100, 1100), stored(1101)}, "R4.put"},
+		{"already stored, lost and not renewed", []any{already(1100, 1100), nil, missing(5000)}, "R4.put"},
+		{"already stored, and then it ended", []any{already(1101, 1100), missing(1102)}, ""},
+		{"already stored and extended", []any{already(2100, 1100), missing(1200)}, "R4.read"},
+		{"already stored after", []any{already(1152, 1152)}, "R4.put"},
+	} {
+		w := newWorld(100)
+		w.during.After = 150
+		if err := w.stored(r, x, 1000, spi.Stored{ExpiresAt: 1100, StoreNow: 100}); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for _, answer := range c.answers {
+			switch a := at(w, answer).(type) {
+			case spi.Stored:
+				err = w.stored(r, x, 1000, a)
+			case spi.AlreadyStored:
+				err = w.stored(r, x, 1000, a)
+			case spi.Renewed:
+				err = w.renewed(r, 1000, a)
+			case spi.BlobFound:
+				err = w.sawBlob(r, a)
+			case spi.Missing:
+				err = w.sawBlob(r, a)
+			}
+		}
+		if got := requirement(err); got != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.name, got, c.want, err)
+		}
+	}
+}
+
+// A store time is one of the operation.
+func TestModelOfStoreTimes(t *testing.T) {
+	for now, want := range map[spi.Millis]string{98: "L3.store-now", 99: "", 130: "", 151: "", 152: "L3.store-now"} {
+		w := newWorld(100)
+		w.during.After = 150
+		if got := requirement(w.saw("k", spi.Missing{StoreNow: now})); got != want {
+			t.Errorf("%d: %q, want %q", now, got, want)
+		}
+	}
+}
+
+// A scan that took ten seconds since its first page was asked for may be gone.
+func TestModelOfOldScans(t *testing.T) {
+	next := spi.Cursor("next")
+	for now, want := range map[spi.Millis]string{10_099: "L5.snapshot", 10_100: ""} {
+		w := newWorld(100)
+		w.during.After = 5_000
+		if err := w.opened(scanStep{"s", "", 1}, false, spi.Page{Next: &next, StoreNow: 5_000}); err != nil {
+			t.Fatal(err)
+		}
+		w.during = harness.Bracket{Before: 9_000, After: now}
+		if got := requirement(w.turned(w.snapshots["s"], 1, spi.Expired{})); got != want {
+			t.Errorf("at %d: %q, want %q", now, got, want)
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	s := span{100, 110}
+	for _, c := range []struct {
+		retention spi.Retention
+		want      span
+		ok        bool
+	}{
+		{1, span{101, 111}, true},
+		{1.5, span{101, 112}, true},
+		{1e-300, span{101, 111}, true},
+		{1e15 + 0.5, span{1e15 + 100, 1e15 + 111}, true},
+		{1 << 52, span{1<<52 + 100, 1<<52 + 110}, true},
+		{1 << 60, span{1<<60 - 256 + 100, 1<<60 + 256 + 110}, true},
+		{1<<63 - 1024, span{1<<63 - 1024 - 2048 + 100, math.MaxInt64}, true},
+		{1 << 63, span{}, false},
+		{1e300, span{}, false},
+	} {
+		if got, ok := s.after(c.retention); ok != c.ok || ok && got != c.want {
+			t.Errorf("%v: %+v, %t, want %+v, %t", float64(c.retention), got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for ms, want := range map[spi.Retention]refusal{
+		-1e300: due, -1: due, 0: due, -5e-324: due, 5e-324: allowed, 0.001: wrong, 0.5: wrong, 1 << 31: wrong, mustKeep: wrong,
+		mustKeep + 1: allowed, 1 << 63: allowed, 1e300: allowed,
+	} {
+		if got := refusalOf(1000, ms); got != want {
+			t.Errorf("%v: %d, want %d", float64(ms), got, want)
+		}
+	}
+}
+
+// A fraction leaves open which of two milliseconds it is; the first answer
+// that tells it settles it.
+func TestModelOfFractions(t *testing.T) {
+	kept := func() *world {
+		w := newWorld(100)
+		s := put("a", "x")
+		s.mutations[0].retention = spi.For(10.5)
+		if err := w.wrote(w.request(s), spi.Applied{PutVersions: []spi.PutVersion{{Key: "a", Version: "1"}}, StoreNow: 100}); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	found := func(expires, now spi.Millis) spi.ReadResult {
+		return spi.Found{Value: spi.Value{Bytes: []byte("x"), Version: "1", ExpiresAt: expires}, StoreNow: now}
+	}
+	missing := func(now spi.Millis) spi.ReadResult { return spi.Missing{StoreNow: now} }
+	for _, c := range []struct {
+		answers []spi.ReadResult
+		want    string
+	}{
+		{[]spi.ReadResult{found(110, 105), found(110, 109), missing(110)}, ""},
+		{[]spi.ReadResult{found(111, 110), missing(111)}, ""},
+		{[]spi.ReadResult{found(110, 105), found(111, 105)}, "L3.expiry-clock"},
+		{[]spi.ReadResult{found(110, 110)}, "L3.expiry-clock"},
+		{[]spi.ReadResult{found(109, 105)}, "L3.expiry-clock"},
+		{[]spi.ReadResult{missing(110), found(111, 110)}, "L3.expired-missing"},
+		{[]spi.ReadResult{missing(109)}, "L3.expiry-clock"},
+		{[]spi.ReadResult{found(111, 111)}, "L3.expired-missing"},
+	} {
+		w := kept()
+		var err error
+		for _, a := range c.answers {
+			err = w.saw("a", at(w, a))
+		}
+		if got := requirement(err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.answers, got, c.want)
+		}
+	}
+	w := kept()
+	missingA := spi.WriteRequest{Conditions: []spi.Condition{spi.MissingCondition{Key: "a"}}}
+	for _, answer := range []spi.WriteResult{spi.Conflict{StoreNow: 110}, spi.Applied{StoreNow: 110}} {
+		if err := w.wrote(missingA, at(w, answer)); err != nil {
+			t.Errorf("%T where the value may have expired: %v", answer, err)
+		}
+	}
+}
+
 func TestShrinkFindsTheTwoLinesThatMatter(t *testing.T) {
 	script := mix{write: 5, read: 5, scan: 1, next: 2, rest: 1, keys: fewKeys, retentions: lasting}.random(rand.New(rand.NewPCG(1, 1)), 60)
 	script[20] = line{step: writeStep{conditions: []condition{{key: "q", missing: true}}, mutations: []mutation{
-		{key: "a", value: text("long")}, {key: "q", value: data{length: 500, seed: 1}, retention: hour}}}}
+		{key: "a", value: text("long")}, {key: "q", value: data{length: 500, seed: 1}, retention: spi.For(hour)}}}}
 	script[41] = line{step: readStep{"q"}}
 	puts := func(s Script, key spi.Key) int {
 		for i, l := range s {
