@@ -30,7 +30,8 @@ func layoutMutants() []Mutant {
 
 		script("layout/score-does-not-grow", "L9.zset", "Every Put replaces the member at the score 1.",
 			onWrite("call('ZADD', record, version, member)", "call('DEL', record) call('ZADD', record, 1, member)"), onWrite("local history = trim(record, version, low, high)", "local history = false")),
-		script("layout/score-is-the-time", "L9.zset", "Scores are the time instead of the counter.", onWrite("call('ZADD', record, version, member)", "call('ZADD', record, text(now), member)"),
+		script("layout/score-is-the-time", "L9.zset", "Scores are the seconds of the time instead of the counter.",
+			onWrite("call('ZADD', record, version, member)", "call('ZADD', record, text(math.floor(now / 1000)), member)"),
 			onWrite("call('ZCOUNT', ARGV[i], '(' .. issued, '+inf') > 0", "false"), onWrite("local history = trim(record, version, low, high)", "local history = false")),
 		script("layout/reads-the-oldest", "L9.zset", "The member with the lowest score is read.", onRead("ZREVRANGE", "ZRANGE")),
 		script("layout/counter-for-each-key", "L9.zset", "Each key counts its own scores.", onWrite("call('ZADD', record, version, member)",

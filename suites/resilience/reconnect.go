@@ -13,7 +13,7 @@ const database = 3
 
 // reconnectCases: what a connection needs is done on each new one.
 func reconnectCases() []harness.Case {
-	requirements := func(k *kind) string { return k.recover + " L10.two-stores " + k.unknown }
+	requirements := func(k *kind) string { return k.recover + " L10.connection " + k.unknown }
 	return append(
 		eachKind("connection/every-one-set-up",
 			"A %s with a password and a database of another number uses them on each new connection, however the last one was lost.",
