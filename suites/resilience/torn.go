@@ -308,7 +308,8 @@ func blobReadRenew(w *world, name string) contest {
 func blobReadExpiry(w *world, name string) contest {
 	stored := w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(shortly))
 	return contest{
-		do:     w.readBlob(name),
+		// The result itself, since its store time is what is judged.
+		do:     func(ctx context.Context) (any, error) { return w.relocation.Read(ctx, spi.Reference(name)) },
 		change: func() { w.await(stored.ExpiresAt) },
 		wrong:  func(answer any) string { return expiryLie(answer, stored.ExpiresAt) },
 	}
