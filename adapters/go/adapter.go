@@ -27,8 +27,41 @@ import (
 // does not offer.
 type Provider = targets.Provider
 
+// Info is what the provider says of itself. Protocol is set by Serve.
+type Info = targets.Info
+
 // Config says how to open a store.
 type Config = targets.StoreConfig
+
+// ConnInfo says where a store's Redis is and how to log in.
+type ConnInfo = targets.ConnInfo
+
+// Stores that a provider may offer, for Info.Stores.
+const (
+	StoreLocation   = targets.StoreLocation
+	StoreRelocation = targets.StoreRelocation
+)
+
+// Layouts that a provider may announce, for Info.Layout.
+const (
+	LayoutOfficial = targets.LayoutOfficial // the official Redis layout (L9, R8)
+	LayoutNone     = targets.LayoutNone     // the two interfaces alone
+)
+
+// Capabilities that a provider may announce, for Info.Capabilities. What is
+// announced is judged, what is not is skipped.
+const (
+	CapCancellation     = targets.CapCancellation     // an operation's context can be cancelled
+	CapValueCondition   = targets.CapValueCondition   // it knows spi.ValueCondition
+	CapSharedConnection = targets.CapSharedConnection // two stores can share a connection
+	CapSurface          = targets.CapSurface          // it lists its public declarations
+	CapUnixSocket       = targets.CapUnixSocket       // it connects over a unix socket
+	CapTLS              = targets.CapTLS              // it connects over TLS
+	CapClock            = targets.CapClock            // its runtime obeys a faked host clock
+)
+
+// Unsupported returns the error of an operation that a provider does not offer.
+func Unsupported(format string, args ...any) *spi.Error { return targets.Unsupported(format, args...) }
 
 // Serve answers requests from in on out until in ends; then it cancels what
 // still runs, closes the stores and returns nil. It returns early with an error

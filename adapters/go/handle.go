@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -67,8 +66,7 @@ func (s *server) open(ctx context.Context, r *protocol.Request) (*protocol.Resul
 		return nil, internal(missing("redis"))
 	}
 	config := Config{
-		Redis: redisenv.ConnInfo{URL: r.Redis.URL, Host: r.Redis.Host, Port: r.Redis.Port, Socket: r.Redis.Socket, DB: r.Redis.DB,
-			Username: r.Redis.Username, Password: r.Redis.Password, TLS: r.Redis.TLS, CAFile: r.Redis.CAFile},
+		Redis:            *r.Redis,
 		KeyPrefix:        r.KeyPrefix,
 		OperationTimeout: time.Duration(r.OperationTimeoutMs) * time.Millisecond,
 	}

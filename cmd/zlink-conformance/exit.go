@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/result"
-	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 )
 
 // exit is an outcome of a command with its exit status; without an error the
@@ -94,7 +94,7 @@ func (in *interruption) register(server io.Closer) (forget func()) {
 }
 
 func (in *interruption) killAll() {
-	targets.KillAll()
+	process.KillAll()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	var closing sync.WaitGroup

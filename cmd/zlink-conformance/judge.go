@@ -18,8 +18,10 @@ import (
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 	"github.com/zlink-systems/zlink-conformance/reports"
 )
 
@@ -81,7 +83,7 @@ func (j *job) runAll(ctx context.Context, stdout, stderr io.Writer, style report
 	}
 	config := j.config
 	config.Catalogue = catalogue
-	config.Reference = targets.InProcess(targets.Reference())
+	config.Reference = targets.InProcess(refprovider.New())
 	done, finish := j.watch(stdout, style)
 	config.Done = done
 	defer finish()
@@ -124,7 +126,7 @@ func (j *job) runOne(ctx context.Context, config harness.Config, options redisen
 	config.Env = env
 	config.Target = config.Reference
 	if j.command != nil {
-		if config.Target, err = targets.Start(ctx, j.command, targets.Options{}); err != nil {
+		if config.Target, err = process.Start(ctx, j.command, process.Options{}); err != nil {
 			return run, err
 		}
 		defer closing(stderr, "the target", config.Target)

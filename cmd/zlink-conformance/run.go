@@ -13,7 +13,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/cmd/zlink-conformance/internal/selection"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
-	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 	"github.com/zlink-systems/zlink-conformance/suites"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 )
@@ -195,7 +195,7 @@ func (f *runFlags) command(cmd *cobra.Command, args []string) ([]string, error) 
 	case f.target == inProcess:
 		return nil, nil
 	}
-	words, err := targets.ParseCommand(f.target)
+	words, err := process.ParseCommand(f.target)
 	if err != nil {
 		return nil, usage("--target: %w", err)
 	}

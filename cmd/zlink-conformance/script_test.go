@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -73,7 +74,7 @@ func stubbornAdapter() {
 // unsupportingAdapter announces everything and answers "unsupported" to every
 // operation of its stores.
 func unsupportingAdapter() {
-	provider := targets.Reference()
+	provider := refprovider.New()
 	provider.OpenLocation = func(context.Context, targets.StoreConfig) (spi.LocationStore, error) { return unsupporting{}, nil }
 	provider.OpenRelocation = func(context.Context, targets.StoreConfig) (spi.RelocationStore, error) {
 		return unsupportingBlobs{}, nil
@@ -113,7 +114,7 @@ func (unsupportingBlobs) Close() error                                { return n
 // lesserAdapter is the reference with its Location Store alone, and without the
 // layout and cancellation.
 func lesserAdapter() {
-	provider := targets.Reference()
+	provider := refprovider.New()
 	provider.Info.Stores = []string{targets.StoreLocation}
 	provider.Info.Layout = targets.LayoutNone
 	provider.Info.Capabilities = []string{targets.CapValueCondition, targets.CapSharedConnection, targets.CapSurface}

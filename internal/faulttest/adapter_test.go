@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -32,7 +33,7 @@ const hostile = "<script>alert(1)</script>]]></failure>\x1b[2J\x1b[31m\x00\u202e
 // the protocol, with one fault. dir is the row's folder, which also marks the
 // process for the test.
 func misbehave(mode, dir string) error {
-	p := targets.Reference()
+	p := refprovider.New()
 	out := &lockedFile{f: os.Stdout}
 	switch mode {
 	case "good":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -97,7 +98,7 @@ func eventMutants() []Mutant {
 			func() targets.Provider {
 				var mu sync.Mutex
 				opened := map[spi.Cursor]targets.StoreConfig{}
-				return hooked(targets.Reference(), func(l *location) {
+				return hooked(refprovider.New(), func(l *location) {
 					l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
 						mu.Lock()
 						defer mu.Unlock()

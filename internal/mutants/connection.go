@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -30,7 +31,7 @@ func dialed(o reference.Options, dial func(ctx context.Context, network, addr st
 
 // slow opens stores with four times the operation timeout.
 func slow() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		o.OperationTimeout = 4 * timeoutOf(o)
 		return o
 	})
@@ -45,7 +46,7 @@ func timeoutOf(o reference.Options) time.Duration {
 
 // timeoutPerPhase bounds connecting and each read and write of a connection.
 func timeoutPerPhase() targets.Provider {
-	p := targets.ReferenceWith(func(o reference.Options) reference.Options {
+	p := refprovider.With(func(o reference.Options) reference.Options {
 		timeout := timeoutOf(o)
 		o.OperationTimeout = time.Hour
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -86,7 +87,7 @@ func (c phased) Write(b []byte) (int, error) {
 
 // fewConnections lets a store connect 20 times.
 func fewConnections() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		var made atomic.Int32
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if made.Add(1) > 20 {
@@ -99,7 +100,7 @@ func fewConnections() targets.Provider {
 
 // busyConnecting fails what comes while the first operation is under way.
 func busyConnecting() targets.Provider {
-	return around(targets.Reference(), func() func(context.Context, func(context.Context) error) error {
+	return around(refprovider.New(), func() func(context.Context, func(context.Context) error) error {
 		var started, connected atomic.Bool
 		return func(ctx context.Context, operation func(context.Context) error) error {
 			if started.Swap(true) && !connected.Load() {
@@ -114,7 +115,7 @@ func busyConnecting() targets.Provider {
 // scriptsOnce hides from the client that a script which it has run before is
 // missing: it fails instead of sending the script again.
 func scriptsOnce() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		var ran sync.Map
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, addr)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
 )
@@ -94,7 +95,7 @@ func (m Mutant) check() error {
 
 // edited is the reference with edited scripts.
 func edited(edits []edit) targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		o.Rewrite = rewriteBy(edits)
 		return o
 	})

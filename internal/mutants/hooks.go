@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -98,12 +99,12 @@ func (r *relocation) Close() error {
 
 // onLocation is a mutant whose Location Stores are changed when they are opened.
 func onLocation(id, breaks, title string, change func(*location)) Mutant {
-	return provided(id, breaks, title, func() targets.Provider { return hooked(targets.Reference(), change, nil) })
+	return provided(id, breaks, title, func() targets.Provider { return hooked(refprovider.New(), change, nil) })
 }
 
 // onRelocation is onLocation for the Relocation Store.
 func onRelocation(id, breaks, title string, change func(*relocation)) Mutant {
-	return provided(id, breaks, title, func() targets.Provider { return hooked(targets.Reference(), nil, change) })
+	return provided(id, breaks, title, func() targets.Provider { return hooked(refprovider.New(), nil, change) })
 }
 
 // provided is a mutant of which the whole provider is made anew for each run.
@@ -154,7 +155,7 @@ func unwrapped(c targets.StoreConfig) targets.StoreConfig {
 // closes it.
 func client(c targets.StoreConfig) (*redis.Client, error) {
 	c.Share = nil
-	o, err := targets.ReferenceOptions(c)
+	o, err := refprovider.Options(c)
 	if err != nil {
 		return nil, err
 	}

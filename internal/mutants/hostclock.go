@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -30,7 +31,7 @@ func hostClocked(id, breaks, title string, onLocation func(*location, func() spi
 	var skewed func(offset time.Duration) targets.Provider
 	skewed = func(offset time.Duration) targets.Provider {
 		now := func() spi.Millis { return hostNow() + spi.Millis(offset.Milliseconds()) }
-		p := hooked(targets.Reference(), func(l *location) {
+		p := hooked(refprovider.New(), func(l *location) {
 			if onLocation != nil {
 				onLocation(l, now)
 			}

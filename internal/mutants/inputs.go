@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -59,7 +60,7 @@ func misread(s string) string {
 }
 
 func bracesFail() targets.Provider {
-	p := targets.Reference()
+	p := refprovider.New()
 	openLocation, openRelocation := p.OpenLocation, p.OpenRelocation
 	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 		if strings.ContainsAny(c.KeyPrefix, "{}") {

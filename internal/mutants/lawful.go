@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -81,7 +82,7 @@ func variant(id, allowed, title string, edits ...edit) Variant {
 // decorated is a variant whose stores are changed when they are opened.
 func decorated(id, allowed, title string, onLocation func(*location), onRelocation func(*relocation)) Variant {
 	return Variant{ID: id, Allowed: allowed, Title: title,
-		provider: func() targets.Provider { return hooked(targets.Reference(), onLocation, onRelocation) }}
+		provider: func() targets.Provider { return hooked(refprovider.New(), onLocation, onRelocation) }}
 }
 
 // ownVersion makes the versions that are stored and told of the number that is

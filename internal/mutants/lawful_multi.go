@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -24,7 +25,7 @@ func transactions() Variant {
 		ID: "lawful/transactions", Allowed: "L4.isolation", Title: "A batch is WATCH, reads and MULTI instead of one script.",
 		provider: func() targets.Provider {
 			turns := &sync.Mutex{} // one transaction at a time in this process; others are met by WATCH
-			return hooked(targets.Reference(), func(l *location) { writesTransactions(l, turns) }, nil)
+			return hooked(refprovider.New(), func(l *location) { writesTransactions(l, turns) }, nil)
 		},
 		// Unreadable records are the reference's to refuse.
 		except: []string{"redislayout/unreadable/*", "redislayout/foreign/*"},

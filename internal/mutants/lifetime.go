@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -89,7 +90,7 @@ func connected(id, title string, change func(*redisenv.ConnInfo)) Mutant {
 
 func public(name string) func() targets.Provider {
 	return func() targets.Provider {
-		p := targets.Reference()
+		p := refprovider.New()
 		p.Surface = func() []string { return []string{"RedisLocationStore", "RedisRelocationStore", name} }
 		return p
 	}
@@ -112,7 +113,7 @@ func closesAll() targets.Provider {
 			return nil
 		}
 	}
-	return hooked(targets.Reference(),
+	return hooked(refprovider.New(),
 		func(l *location) { l.close = closing(l.config, l.LocationStore.Close) },
 		func(r *relocation) { r.close = closing(r.config, r.RelocationStore.Close) })
 }
@@ -131,14 +132,14 @@ func closesOnce() targets.Provider {
 			return close()
 		}
 	}
-	return hooked(targets.Reference(),
+	return hooked(refprovider.New(),
 		func(l *location) { l.close = once(l.LocationStore.Close) },
 		func(r *relocation) { r.close = once(r.RelocationStore.Close) })
 }
 
 // configured is the reference with changed configurations of its stores.
 func configured(change func(targets.StoreConfig) targets.StoreConfig) targets.Provider {
-	p := targets.Reference()
+	p := refprovider.New()
 	openLocation, openRelocation := p.OpenLocation, p.OpenRelocation
 	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 		return openLocation(ctx, change(c))
@@ -168,7 +169,7 @@ func oneRedis() targets.Provider {
 // leaks never closes what it opened.
 func leaks() targets.Provider {
 	nothing := func() error { return nil }
-	return hooked(targets.Reference(), func(l *location) { l.close = nothing }, func(r *relocation) { r.close = nothing })
+	return hooked(refprovider.New(), func(l *location) { l.close = nothing }, func(r *relocation) { r.close = nothing })
 }
 
 // oneKind closes the last Location Store of a case when a Relocation Store is
@@ -184,7 +185,7 @@ func oneKind() targets.Provider {
 		}
 		return opened[run]
 	}
-	return hooked(targets.Reference(), func(l *location) {
+	return hooked(refprovider.New(), func(l *location) {
 		mu.Lock()
 		defer mu.Unlock()
 		o := of(l.config)

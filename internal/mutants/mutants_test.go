@@ -10,6 +10,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -157,7 +158,7 @@ func cases() []harness.Case {
 
 func TestMatrix(t *testing.T) {
 	deleteLeaves := onWrite("expires, not put}", "expires, false}")
-	harmless := func() targets.Provider { return targets.Reference() }
+	harmless := func() targets.Provider { return refprovider.New() }
 	m := Run(context.Background(), Config{
 		Env: suitetest.Env(t), Cases: cases(), Catalogue: catalogue(t), Parallel: 3, Whole: true, Matrix: true,
 		Mutants: []Mutant{
@@ -226,7 +227,7 @@ func TestAHarmlessMutantFailsTheSelftest(t *testing.T) {
 	if m := run(killed); m.ExitStatus() != result.ExitConforms || m.Cases != 1 {
 		t.Errorf("one killed mutant: exit status %d, %d cases", m.ExitStatus(), m.Cases)
 	}
-	harmless := Mutant{ID: "m/harmless", Requirements: []string{"L4.put"}, Title: "Nothing.", provider: targets.Reference}
+	harmless := Mutant{ID: "m/harmless", Requirements: []string{"L4.put"}, Title: "Nothing.", provider: refprovider.New}
 	if m := run(killed, harmless); m.ExitStatus() != result.ExitNonconform {
 		t.Errorf("with a harmless mutant: exit status %d", m.ExitStatus())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
@@ -298,7 +299,7 @@ func (r *runner) harness(ctx context.Context, open func() targets.Target, cases 
 	defer t.Close()
 	run := harness.Run(ctx, harness.Config{
 		Cases: cases, Catalogue: r.config.Catalogue, Env: r.config.Env,
-		Target: t, Reference: targets.InProcess(targets.Reference()),
+		Target: t, Reference: targets.InProcess(refprovider.New()),
 		Parallel: casesAtOnce, Timeout: caseTimeout, Seed: r.config.Seed,
 	})
 	if run.Interrupted != "" {

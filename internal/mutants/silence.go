@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -19,7 +20,7 @@ import (
 // halfOpenReused keeps a connection on which an operation timed out, and uses
 // it again instead of a new one.
 func halfOpenReused() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		kept := make(chan net.Conn, 64)
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
 			select {
@@ -69,7 +70,7 @@ func (c *halfOpen) Close() error {
 // connectsForEver connects one connection at a time, and whoever needs one
 // awaits the attempt that is under way, however long it takes.
 func connectsForEver() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		var mu sync.Mutex
 		var current chan net.Conn // of the attempt that is under way
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -128,7 +129,7 @@ func pipelines() targets.Provider {
 			mu.Lock()
 			defer mu.Unlock()
 			if ahead == nil && r.config.Share == nil {
-				o, err := targets.ReferenceOptions(r.config)
+				o, err := refprovider.Options(r.config)
 				if err != nil {
 					return nil, err
 				}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -18,9 +19,9 @@ type do = func(ctx context.Context, operation func(context.Context) error) error
 func troubleMutants() []Mutant {
 	return slices.Concat(
 		ofBoth("trouble/first-answer-kept", "L6.recover", "R5.recover", "An error that Redis answers to the first operation is kept and answered for ever.",
-			func() targets.Provider { return around(targets.Reference(), firstAnswerKept) }),
+			func() targets.Provider { return around(refprovider.New(), firstAnswerKept) }),
 		ofBoth("trouble/one-at-a-time", "L6.timeout", "R5.timeout", "An operation awaits the end of all others before its timeout begins.",
-			func() targets.Provider { return around(targets.Reference(), oneAtATime) }),
+			func() targets.Provider { return around(refprovider.New(), oneAtATime) }),
 		ofBoth("trouble/place-lost-by-timeout", "L6.recover", "R5.recover", "Each operation that times out takes one of 64 places with it.",
 			func() targets.Provider { return losesPlaces(spi.KindTimeout) }),
 		ofBoth("trouble/place-lost-by-cancellation", "L6.recover", "R5.recover", "Each operation that is cancelled takes one of 64 places with it.",
@@ -112,7 +113,7 @@ func oneAtATime() do {
 // losesPlaces has 64 places for operations, and gets one back unless an
 // operation ended in that way.
 func losesPlaces(by spi.ErrorKind) targets.Provider {
-	return around(targets.Reference(), func() do {
+	return around(refprovider.New(), func() do {
 		places := make(chan struct{}, 64)
 		return func(ctx context.Context, operation func(context.Context) error) error {
 			select {
@@ -133,7 +134,7 @@ func losesPlaces(by spi.ErrorKind) targets.Provider {
 
 // looksFirstOrFails reads an absent name before each operation.
 func looksFirstOrFails() targets.Provider {
-	return hooked(targets.Reference(), func(l *location) {
+	return hooked(refprovider.New(), func(l *location) {
 		l.through(func(ctx context.Context, operation func(context.Context) error) error {
 			if _, err := l.LocationStore.Read(ctx, "looked up"); err != nil {
 				return err
@@ -153,7 +154,7 @@ func looksFirstOrFails() targets.Provider {
 // timeoutOfTheOther opens a store that shares a connection with the timeout of
 // the one that opened it.
 func timeoutOfTheOther() targets.Provider {
-	p := hooked(targets.Reference(), nil, nil)
+	p := hooked(refprovider.New(), nil, nil)
 	return inheriting(p, func(c, other targets.StoreConfig) targets.StoreConfig {
 		c.OperationTimeout = other.OperationTimeout
 		return c
@@ -220,7 +221,7 @@ func patientPool() targets.Provider {
 			return operation(ctx)
 		}
 	}
-	return hooked(targets.Reference(),
+	return hooked(refprovider.New(),
 		func(l *location) { l.through(waits(pools.of(l, l.config.Share))) },
 		func(r *relocation) { r.through(waits(pools.of(r, r.config.Share))) })
 }
@@ -260,7 +261,7 @@ func closeEndsOthers() targets.Provider {
 			return close()
 		}
 	}
-	return hooked(targets.Reference(), func(l *location) {
+	return hooked(refprovider.New(), func(l *location) {
 		c := connections.of(l, l.config.Share)
 		l.through(noted(c))
 		l.close = closing(c, l.LocationStore.Close)

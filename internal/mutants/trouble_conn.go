@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -19,7 +20,7 @@ import (
 // inWindows bounds parts of an operation, each by the whole timeout: with
 // scripts, sending a script; without, setting a connection up.
 func inWindows(scripts bool) targets.Provider {
-	p := targets.ReferenceWith(func(o reference.Options) reference.Options {
+	p := refprovider.With(func(o reference.Options) reference.Options {
 		timeout := timeoutOf(o)
 		o.OperationTimeout = time.Hour
 		return dialed(o, func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -65,7 +66,7 @@ func (c *windowed) Write(b []byte) (int, error) {
 
 // setUpOnce changes what later connections of a store send.
 func setUpOnce(later func(reference.Options) func([]byte) []byte) targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		if o.Redis == nil {
 			return o
 		}
@@ -115,7 +116,7 @@ func noPassword(o reference.Options) func([]byte) []byte {
 
 // tlsOnce speaks TLS on the first connection of a store.
 func tlsOnce() targets.Provider {
-	return targets.ReferenceWith(func(o reference.Options) reference.Options {
+	return refprovider.With(func(o reference.Options) reference.Options {
 		if o.Redis == nil || o.Redis.TLSConfig == nil {
 			return o
 		}

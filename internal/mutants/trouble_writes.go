@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -186,7 +187,7 @@ func expiryAfterPayload(r *relocation) {
 // plainClient is client without attempts of its own.
 func plainClient(c targets.StoreConfig) (*redis.Client, error) {
 	c.Share = nil
-	o, err := targets.ReferenceOptions(c)
+	o, err := refprovider.Options(c)
 	if err != nil {
 		return nil, err
 	}

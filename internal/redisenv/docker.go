@@ -179,7 +179,7 @@ func (s *Server) awaitContainer(ctx context.Context, c *testcontainers.DockerCon
 		a := <-answers
 		if a.err == nil {
 			s.info = a.info
-			s.info.URL = s.info.url()
+			s.info.URL = urlOf(s.info)
 			return nil
 		}
 		errs = append(errs, a.err)

@@ -83,7 +83,7 @@ func tryLocal(ctx context.Context, path string, o Options, so ServerOptions) (s 
 		s.tls = clientTLS(certs[caFile])
 		s.info.CAFile = filepath.Join(dir, caFile)
 	}
-	s.info.URL = s.info.url()
+	s.info.URL = urlOf(s.info)
 	conf := filepath.Join(dir, "redis.conf")
 	if err := os.WriteFile(conf, []byte(configFile(p, so)), 0o600); err != nil {
 		return nil, err

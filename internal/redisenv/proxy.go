@@ -61,7 +61,7 @@ func NewProxy(ctx context.Context, upstream *Server) (*Proxy, error) {
 	}
 	p.accept(l)
 	p.info.Port = l.Addr().(*net.TCPAddr).Port
-	p.info.URL = p.info.url()
+	p.info.URL = urlOf(p.info)
 	context.AfterFunc(ctx, func() { p.Close() })
 	return p, nil
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
 // ServerOptions describes a server that is started beside the main one. The zero value is a plain server.
@@ -30,18 +32,8 @@ type ServerOptions struct {
 	Config      []string      // further configuration lines, such as "maxmemory 4mb"
 }
 
-// ConnInfo is what a provider under test needs to reach a server.
-type ConnInfo struct {
-	Host     string
-	Port     int
-	DB       int
-	Username string
-	Password string
-	TLS      bool
-	CAFile   string // PEM file of the authority to trust, when it is not the system's
-	Socket   string // path of the unix socket, when there is one
-	URL      string // the same as a redis://, rediss:// or unix:// URL, credentials included
-}
+// ConnInfo is what a provider under test needs to reach a server, credentials included.
+type ConnInfo = protocol.ConnInfo
 
 // Server is one running Redis or Valkey.
 type Server struct {
@@ -142,8 +134,8 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// url renders the connection as a URL.
-func (c ConnInfo) url() string {
+// urlOf renders the connection as a URL.
+func urlOf(c ConnInfo) string {
 	u := url.URL{Scheme: "redis", Host: net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), Path: "/" + strconv.Itoa(c.DB)}
 	if c.TLS {
 		u.Scheme = "rediss"

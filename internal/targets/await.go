@@ -2,7 +2,6 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -20,39 +19,29 @@ func CaseContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, caseKey{}, ctx)
 }
 
-// untilGivenUp returns a context that ends only when operations on ctx are to
-// be given up. The function releases it.
-func untilGivenUp(ctx context.Context) (context.Context, func()) {
+// UntilGivenUp returns the context that ends when operations on ctx are to be
+// given up: that of the case, or one without an end.
+func UntilGivenUp(ctx context.Context) context.Context {
 	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
-		return c, func() {}
+		return c
 	}
-	until, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	if givenUp(ctx) {
-		cancel(context.Cause(ctx))
-	}
-	stop := context.AfterFunc(ctx, func() {
-		if givenUp(ctx) {
-			cancel(context.Cause(ctx))
-		}
-	})
-	return until, func() { stop(); cancel(nil) }
+	return context.WithoutCancel(ctx)
 }
 
-// givenUp reports whether operations on ctx are to be given up.
-func givenUp(ctx context.Context) bool {
-	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
-		return c.Err() != nil
-	}
-	return errors.Is(context.Cause(ctx), ErrAbandoned)
-}
+// GivenUp reports whether operations on ctx are to be given up.
+func GivenUp(ctx context.Context) bool { return UntilGivenUp(ctx).Err() != nil }
 
-// abandonedError is the trouble of an operation that was given up.
-func abandonedError(ctx context.Context, operation string, started time.Time) *TroubleError {
-	if c, ok := ctx.Value(caseKey{}).(context.Context); ok {
-		ctx = c
-	}
+// Abandoned is the trouble of an operation that was given up.
+func Abandoned(ctx context.Context, operation string, started time.Time) *TroubleError {
 	return Troublef("%s was given up unanswered after %s: %v", operation,
-		time.Since(started).Round(time.Millisecond), whyGivenUp(context.Cause(ctx)))
+		time.Since(started).Round(time.Millisecond), whyGivenUp(context.Cause(UntilGivenUp(ctx))))
+}
+
+// BoundClose is the context in which a target closes a store.
+func BoundClose() (context.Context, context.CancelFunc) {
+	const most = 10 * time.Second
+	ctx, cancel := context.WithTimeoutCause(context.Background(), most, ErrAbandoned)
+	return CaseContext(ctx), cancel
 }
 
 // whyGivenUp is the cause without the words that say again that it was given up.
@@ -78,10 +67,9 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 	}
 	var none R
 	started := time.Now()
-	until, release := untilGivenUp(ctx)
-	defer release()
+	until := UntilGivenUp(ctx)
 	if until.Err() != nil {
-		return none, abandonedError(ctx, operation, started)
+		return none, Abandoned(ctx, operation, started)
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -97,12 +85,12 @@ func await[R any](ctx context.Context, operation string, run func(context.Contex
 	}()
 	select {
 	case o := <-done:
-		if o.err != nil && givenUp(ctx) {
-			return none, abandonedError(ctx, operation, started)
+		if o.err != nil && GivenUp(ctx) {
+			return none, Abandoned(ctx, operation, started)
 		}
 		return o.result, o.err
 	case <-until.Done():
-		return none, abandonedError(ctx, operation, started)
+		return none, Abandoned(ctx, operation, started)
 	}
 }
 

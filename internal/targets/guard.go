@@ -6,13 +6,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"slices"
-	"time"
 
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
-
-// closeTimeout bounds how long a target may take to close a store.
-const closeTimeout = 10 * time.Second
 
 // GuardLocation treats the buffers of a provider's store as Location promises:
 // the provider gets copies of the inputs, which are overwritten when the
@@ -142,7 +138,7 @@ func (g *guardedRelocation) Delete(ctx context.Context, ref spi.Reference) error
 func (g *guardedRelocation) Close() error { return closeGuarded(g.store) }
 
 func closeGuarded(store Store) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, ErrAbandoned)
+	ctx, cancel := BoundClose()
 	defer cancel()
 	_, err := await(ctx, "close", func(context.Context) (struct{}, error) { return struct{}{}, store.Close() })
 	return err

@@ -78,7 +78,7 @@ func openGuarded[S any](ctx context.Context, store string, config StoreConfig, o
 	}
 	return await(ctx, "open "+store, func(ctx context.Context) (S, error) {
 		opened, err := answered(open(ctx, config))
-		if err == nil && givenUp(ctx) { // nobody waits for it any more
+		if err == nil && GivenUp(ctx) { // nobody waits for it any more
 			any(opened).(Store).Close()
 			err = context.Cause(ctx)
 		}

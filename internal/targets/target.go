@@ -1,6 +1,7 @@
-// Package targets reaches a provider under test: in this process (the
-// reference, a mutant) or in an adapter process that speaks the adapter
-// protocol over stdio (docs/adapter-protocol.md).
+// Package targets says what a provider under test is, and makes one of a
+// provider in this process (the reference, a mutant). Package process makes one
+// of an adapter process. The Go kit serves what is said here, so that this
+// package has no client of Redis and no engine of containers in its luggage.
 package targets
 
 import (
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -75,10 +75,13 @@ type Skewer interface {
 	Skewed(ctx context.Context, offset time.Duration) (Target, error)
 }
 
+// ConnInfo says where a store's Redis is and how to log in.
+type ConnInfo = protocol.ConnInfo
+
 // StoreConfig says how to open a store. To a Provider's functions, Share is the
 // store as the provider itself opened it.
 type StoreConfig struct {
-	Redis            redisenv.ConnInfo
+	Redis            ConnInfo
 	KeyPrefix        string
 	OperationTimeout time.Duration // 0: the provider's default, 5 s
 	Share            Store         // share the physical connection of this store, if not nil
@@ -90,8 +93,8 @@ type Store interface{ Close() error }
 // Recheck answers what the buffer of a held result holds now (L3.result-stable).
 type Recheck func(ctx context.Context) ([]byte, error)
 
-// Location is a target's Location Store. A context of which the cause is
-// ErrAbandoned gives an operation up at once; any other cancellation is passed
+// Location is a target's Location Store. An operation is given up at once when
+// the CaseContext above its own context ends; any other cancellation is passed
 // on to the target as its token, and the answer is still awaited. After each
 // operation the target's side has overwritten the input buffers that the
 // provider was given (L6.input-bytes).
@@ -133,8 +136,8 @@ type TroubleError struct {
 	// pass.
 	Lost string
 
-	unanswered bool // the operation was given up while it awaited an answer
-	slowStart  bool // it kept silent too long after its start
+	Unanswered bool // the operation was given up while it awaited an answer
+	SlowStart  bool // it kept silent too long after its start
 }
 
 // LostTarget is the TroubleError.Lost of a target that is not started any more.
@@ -165,6 +168,7 @@ type InexpressibleError struct{ what string }
 
 func (e *InexpressibleError) Error() string { return e.what }
 
-func inexpressible(format string, args ...any) *InexpressibleError {
+// Inexpressible returns an InexpressibleError with a formatted message.
+func Inexpressible(format string, args ...any) *InexpressibleError {
 	return &InexpressibleError{fmt.Sprintf(format, args...)}
 }

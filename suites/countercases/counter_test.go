@@ -3,11 +3,12 @@ package countercases_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/countercases"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 )
 
 func TestReferencePasses(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(targets.Reference()), countercases.Cases())
+	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), countercases.Cases())
 }

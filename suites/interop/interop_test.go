@@ -3,6 +3,7 @@ package interop_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/interop"
@@ -10,11 +11,11 @@ import (
 )
 
 func TestReferencePasses(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(targets.Reference()), interop.Cases())
+	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), interop.Cases())
 }
 
 func TestSPIAloneIsNotJudged(t *testing.T) {
-	p := targets.Reference()
+	p := refprovider.New()
 	p.Info.Layout = targets.LayoutNone
 	for _, c := range suitetest.Run(t, suitetest.Env(t), targets.InProcess(p), interop.Cases(), 1).Cases {
 		if c.Verdict != result.Skipped {

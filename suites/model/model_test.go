@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
@@ -20,7 +21,7 @@ import (
 func TestReferencePasses(t *testing.T) {
 	env := suitetest.Env(t)
 	for range 3 {
-		suitetest.Passes(t, env, targets.InProcess(targets.Reference()), model.Cases(model.Options{}))
+		suitetest.Passes(t, env, targets.InProcess(refprovider.New()), model.Cases(model.Options{}))
 	}
 }
 
@@ -36,7 +37,7 @@ func TestReferencePassesALongSearch(t *testing.T) {
 	cases := slices.DeleteFunc(model.Cases(model.Options{Operations: operations}), func(c harness.Case) bool {
 		return c.Suite() != "model/sequences" || c.ID == "model/sequences/clock" // whose clock takes its time to move
 	})
-	suitetest.Passes(t, env, targets.InProcess(targets.Reference()), cases)
+	suitetest.Passes(t, env, targets.InProcess(refprovider.New()), cases)
 	t.Logf("%d cases, %.0f operations a second on the target", len(cases), float64(operations*len(cases))/time.Since(started).Seconds())
 }
 
@@ -55,7 +56,7 @@ func TestKeepsArtifacts(t *testing.T) {
 		}
 	})(t)
 	harness.Run(t.Context(), harness.Config{
-		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: targets.InProcess(targets.Reference()), Env: env,
+		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: targets.InProcess(refprovider.New()), Env: env,
 		Parallel: 4, Timeout: time.Minute, Artifacts: folder,
 	})
 	picture, err := os.ReadFile(filepath.Join(folder, "model-concurrency-registers-history.html"))

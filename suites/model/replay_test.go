@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/mutants"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
@@ -66,7 +67,7 @@ func TestReplaysRetentions(t *testing.T) {
 		}
 		replay := []harness.Case{model.Replay(script)}
 		for range 5 {
-			suitetest.Passes(t, env, targets.InProcess(targets.Reference()), replay)
+			suitetest.Passes(t, env, targets.InProcess(refprovider.New()), replay)
 		}
 		for _, id := range r.finds {
 			m, ok := all[id]

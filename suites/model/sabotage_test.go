@@ -10,6 +10,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/reference"
@@ -261,7 +262,7 @@ func replay(t *testing.T, env *redisenv.Env, broken targets.Target, script model
 	if c.Verdict != result.Fail || c.Findings[0].Requirement != requirement {
 		t.Errorf("replayed: %s %s, want a breach of %s\n%s", c.Verdict, c.Reason, requirement, suitetest.Show(c))
 	}
-	suitetest.Passes(t, env, targets.InProcess(targets.Reference()), []harness.Case{model.Replay(script)})
+	suitetest.Passes(t, env, targets.InProcess(refprovider.New()), []harness.Case{model.Replay(script)})
 }
 
 // script is the reference with a part of one script replaced, which must be
@@ -294,7 +295,7 @@ func renamed(key string) func(*testing.T) targets.Target {
 
 func rewritten(rewrite func(t *testing.T, script, source string) string) func(*testing.T) targets.Target {
 	return func(t *testing.T) targets.Target {
-		return targets.InProcess(targets.ReferenceWith(func(o reference.Options) reference.Options {
+		return targets.InProcess(refprovider.With(func(o reference.Options) reference.Options {
 			o.Rewrite = func(script, source string) string { return rewrite(t, script, source) }
 			return o
 		}))
@@ -321,7 +322,7 @@ func (f *faulty) Scan(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, e
 
 func location(change func(*faulty)) func(*testing.T) targets.Target {
 	return func(*testing.T) targets.Target {
-		p := targets.Reference()
+		p := refprovider.New()
 		open := p.OpenLocation
 		p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 			s, err := open(ctx, c)
@@ -348,7 +349,7 @@ func (f *faultyBlobs) Renew(ctx context.Context, ref spi.Reference, ms spi.Reten
 
 func relocation(change func(*faultyBlobs)) func(*testing.T) targets.Target {
 	return func(*testing.T) targets.Target {
-		p := targets.Reference()
+		p := refprovider.New()
 		open := p.OpenRelocation
 		p.OpenRelocation = func(ctx context.Context, c targets.StoreConfig) (spi.RelocationStore, error) {
 			s, err := open(ctx, c)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/resilience"
@@ -35,7 +36,7 @@ func TestAllowed(t *testing.T) {
 // hostClock is the reference, which never asks the host for the time, as if
 // its host's clock could be moved.
 func hostClock() targets.Provider {
-	p := targets.Reference()
+	p := refprovider.New()
 	p.Info.Capabilities = append(slices.Clone(p.Info.Capabilities), targets.CapClock)
 	p.Skewed = func(time.Duration) targets.Provider { return hostClock() }
 	return p
@@ -89,7 +90,7 @@ func putLooksFirst(r *relocation) {
 }
 
 func connectsOnOpening() targets.Provider {
-	whole := targets.Reference()
+	whole := refprovider.New()
 	p := whole
 	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 		s, err := whole.OpenLocation(ctx, c)

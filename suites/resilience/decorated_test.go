@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -49,7 +50,7 @@ func (r *relocation) Renew(ctx context.Context, ref spi.Reference, ms spi.Retent
 // decorated is the reference with hooks set on every store that it opens; a
 // nil function leaves that kind of store alone.
 func decorated(onLocation func(*location), onRelocation func(*relocation)) targets.Provider {
-	whole := targets.Reference()
+	whole := refprovider.New()
 	p := whole
 	p.OpenLocation = func(ctx context.Context, c targets.StoreConfig) (spi.LocationStore, error) {
 		s, err := whole.OpenLocation(ctx, unwrapped(c))

@@ -11,6 +11,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
@@ -34,7 +35,7 @@ func Run(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Cas
 		tb.Fatal(err)
 	}
 	return harness.Run(context.Background(), harness.Config{
-		Cases: cases, Catalogue: catalogue, Target: t, Reference: targets.InProcess(targets.Reference()), Env: env,
+		Cases: cases, Catalogue: catalogue, Target: t, Reference: targets.InProcess(refprovider.New()), Env: env,
 		Parallel: 8, Timeout: time.Minute, Seed: seed,
 	})
 }

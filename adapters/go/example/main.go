@@ -10,7 +10,7 @@ import (
 	"os"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
-	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/adapters/go/goredis"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -24,15 +24,15 @@ func main() {
 
 func provider() adapter.Provider {
 	return adapter.Provider{
-		Info: targets.Info{
+		Info: adapter.Info{
 			Provider: "example", Language: "go", Version: "1.0.0",
-			Stores: []string{targets.StoreLocation, targets.StoreRelocation},
-			Layout: targets.LayoutOfficial, // targets.LayoutNone: the two interfaces are all that it claims
+			Stores: []string{adapter.StoreLocation, adapter.StoreRelocation},
+			Layout: adapter.LayoutOfficial, // adapter.LayoutNone: the two interfaces are all that it claims
 			// What is announced here is judged, what is not is skipped.
-			Capabilities: []string{targets.CapCancellation, targets.CapTLS, targets.CapUnixSocket},
+			Capabilities: []string{adapter.CapCancellation, adapter.CapTLS, adapter.CapUnixSocket},
 		},
 		OpenLocation: func(_ context.Context, config adapter.Config) (spi.LocationStore, error) {
-			options, err := targets.ReferenceOptions(config)
+			options, err := options(config)
 			if err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func provider() adapter.Provider {
 			return store, nil
 		},
 		OpenRelocation: func(_ context.Context, config adapter.Config) (spi.RelocationStore, error) {
-			options, err := targets.ReferenceOptions(config)
+			options, err := options(config)
 			if err != nil {
 				return nil, err
 			}
@@ -54,4 +54,9 @@ func provider() adapter.Provider {
 			return store, nil
 		},
 	}
+}
+
+func options(config adapter.Config) (reference.Options, error) {
+	redis, err := goredis.Options(config.Redis)
+	return reference.Options{Redis: redis, KeyPrefix: config.KeyPrefix, OperationTimeout: config.OperationTimeout}, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
@@ -22,7 +23,7 @@ func TestExampleStartsAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adapter, err := targets.Start(t.Context(), []string{self}, targets.Options{})
+	adapter, err := process.Start(t.Context(), []string{self}, process.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,11 +78,11 @@ type Request struct {
 	Digest    bool   `json:"digest,omitempty"`    // relocation.read: answer length and SHA-256, not the bytes
 
 	// open
-	Store              string `json:"store,omitempty"`
-	Redis              *Redis `json:"redis,omitempty"`
-	KeyPrefix          string `json:"keyPrefix,omitempty"`
-	OperationTimeoutMs int64  `json:"operationTimeoutMs,omitempty"` // 0: the provider's default
-	Share              int64  `json:"share,omitempty"`              // handle of the store to share a connection with
+	Store              string    `json:"store,omitempty"`
+	Redis              *ConnInfo `json:"redis,omitempty"`
+	KeyPrefix          string    `json:"keyPrefix,omitempty"`
+	OperationTimeoutMs int64     `json:"operationTimeoutMs,omitempty"` // 0: the provider's default
+	Share              int64     `json:"share,omitempty"`              // handle of the store to share a connection with
 
 	// location.*
 	Key        *Text       `json:"key,omitempty"`
@@ -122,9 +122,9 @@ func (r *Request) Unusual() string {
 // isInt64 reports whether a 64-bit integer holds the number.
 func isInt64(f float64) bool { return f == math.Trunc(f) && math.Abs(f) < 1<<63 }
 
-// Redis says where a store's Redis is and how to log in.
-type Redis struct {
-	URL      string `json:"url,omitempty"`
+// ConnInfo says where a store's Redis is and how to log in.
+type ConnInfo struct {
+	URL      string `json:"url,omitempty"` // the same as a redis://, rediss:// or unix:// URL
 	Host     string `json:"host,omitempty"`
 	Port     int    `json:"port,omitempty"`
 	Socket   string `json:"socket,omitempty"` // path of a unix socket, instead of host and port

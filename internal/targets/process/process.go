@@ -1,4 +1,6 @@
-package targets
+// Package process is a provider under test in an adapter process, which speaks
+// the adapter protocol over stdio (docs/adapter-protocol.md).
+package process
 
 import (
 	"bytes"
@@ -15,6 +17,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
@@ -47,7 +50,7 @@ func (o Options) traceLine(direction string, line []byte) {
 // Start runs the command as an adapter process and awaits its hello. The
 // errors are TroubleErrors. A process that ends in mid-run is started again by
 // the next Open, at most 5 times.
-func Start(ctx context.Context, command []string, options Options) (Target, error) {
+func Start(ctx context.Context, command []string, options Options) (targets.Target, error) {
 	if len(command) == 0 || command[0] == "" {
 		return nil, errors.New("the target's command is empty")
 	}
@@ -60,7 +63,7 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 	if options.grace == 0 {
 		options.grace = defaultGrace
 	}
-	p := &process{command: command, options: options, log: &log{}, silence: newSilence(), turn: make(chan struct{}, 1)}
+	p := &target{command: command, options: options, log: &log{}, silence: newSilence(), turn: make(chan struct{}, 1)}
 	p.closing, p.close = context.WithCancel(context.Background())
 	c, info, err := p.start(ctx)
 	if err != nil {
@@ -71,22 +74,22 @@ func Start(ctx context.Context, command []string, options Options) (Target, erro
 }
 
 // Another starts the command once more.
-func (p *process) Another(ctx context.Context) (Target, error) {
+func (p *target) Another(ctx context.Context) (targets.Target, error) {
 	return Start(ctx, p.command, p.options)
 }
 
 // Skewed starts the command once more, with a host clock of its own. If it is
 // too slow to start so, the clock is unavailable.
-func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, error) {
+func (p *target) Skewed(ctx context.Context, offset time.Duration) (targets.Target, error) {
 	dir, err := os.MkdirTemp("", "zlink-conformance-clock-")
 	if err != nil {
-		return nil, Troublef("cannot make a folder for the target's clock: %v", err)
+		return nil, targets.Troublef("cannot make a folder for the target's clock: %v", err)
 	}
 	forget := atExit.add(func() { os.RemoveAll(dir) })
 	options := p.options
 	options.StartTimeout = options.SkewedStartTimeout
 	options.env, err = redisenv.HostClock(dir, offset)
-	var t Target
+	var t targets.Target
 	if err == nil {
 		t, err = Start(ctx, p.command, options)
 	}
@@ -96,22 +99,22 @@ func (p *process) Skewed(ctx context.Context, offset time.Duration) (Target, err
 	}
 	if err != nil {
 		remove()
-		if trouble := (*TroubleError)(nil); errors.As(err, &trouble) && trouble.slowStart {
+		if trouble := (*targets.TroubleError)(nil); errors.As(err, &trouble) && trouble.SlowStart {
 			return nil, &redisenv.Unavailable{
 				Reason: fmt.Sprintf("the target did not say hello within %s under libfaketime", options.StartTimeout)}
 		}
 		return nil, err
 	}
-	t.(*process).removeDir, t.(*process).silence.spare = remove, true
+	t.(*target).removeDir, t.(*target).silence.spare = remove, true
 	return t, nil
 }
 
-// process is a Target in an adapter process.
-type process struct {
+// target is a Target in an adapter process.
+type target struct {
 	command []string
 	options Options
 	log     *log
-	info    Info
+	info    targets.Info
 	handles atomic.Int64
 	silence *silence
 
@@ -128,60 +131,60 @@ type process struct {
 var errSlowStart = errors.New("the start took too long")
 
 // start starts a child and awaits its hello.
-func (p *process) start(ctx context.Context) (*child, Info, error) {
+func (p *target) start(ctx context.Context) (*child, targets.Info, error) {
 	c, err := startChild(p.command, p.options, p.log)
 	if err != nil {
-		return nil, Info{}, err
+		return nil, targets.Info{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.StartTimeout, errSlowStart)
 	defer cancel()
 	defer context.AfterFunc(p.closing, cancel)()
-	info, err := c.hello(CaseContext(ctx))
+	info, err := c.hello(targets.CaseContext(ctx))
 	if err == nil {
 		return c, info, nil
 	}
 	switch {
 	case c.hasEnded():
-		err = Troublef("the target ended (%s) before it said hello: check that this command is an adapter and starts by itself: %s",
+		err = targets.Troublef("the target ended (%s) before it said hello: check that this command is an adapter and starts by itself: %s",
 			c.how, shellquote.Join(p.command...))
 	case errors.Is(context.Cause(ctx), errSlowStart):
-		err = Troublef("the target did not say hello within %s: check that this command speaks the adapter protocol on stdin and stdout: %s",
+		err = targets.Troublef("the target did not say hello within %s: check that this command speaks the adapter protocol on stdin and stdout: %s",
 			p.options.StartTimeout, shellquote.Join(p.command...))
 	}
 	c.stop()
-	var trouble *TroubleError
+	var trouble *targets.TroubleError
 	if errors.As(err, &trouble) {
-		trouble.slowStart = errors.Is(context.Cause(ctx), errSlowStart)
+		trouble.SlowStart = errors.Is(context.Cause(ctx), errSlowStart)
 		trouble.Log = append(c.strayLines(), p.log.own(logLinesShown)...)
 	}
-	return nil, Info{}, err
+	return nil, targets.Info{}, err
 }
 
 // hello asks the child who it is.
-func (c *child) hello(ctx context.Context) (Info, error) {
+func (c *child) hello(ctx context.Context) (targets.Info, error) {
 	r, err := c.call(ctx, &protocol.Request{Op: protocol.OpHello, Protocol: protocol.Version})
 	if err != nil {
-		var trouble *TroubleError
+		var trouble *targets.TroubleError
 		if !errors.As(err, &trouble) {
-			err = Troublef("the target answered hello with an error: %v", err)
+			err = targets.Troublef("the target answered hello with an error: %v", err)
 		}
-		return Info{}, err
+		return targets.Info{}, err
 	}
 	if r.Kind != protocol.KindHello || r.Info == nil {
-		return Info{}, wrongShape(protocol.OpHello, errors.New(`it must have the kind "hello" and the fields of a hello`))
+		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`it must have the kind "hello" and the fields of a hello`))
 	}
 	switch info := *r.Info; {
 	case info.Protocol != protocol.Version:
-		return Info{}, Troublef("the target speaks version %d of the adapter protocol, but this zlink-conformance speaks version %d: use an adapter kit of the same version",
+		return targets.Info{}, targets.Troublef("the target speaks version %d of the adapter protocol, but this zlink-conformance speaks version %d: use an adapter kit of the same version",
 			info.Protocol, protocol.Version)
 	case info.Provider == "":
-		return Info{}, wrongShape(protocol.OpHello, errors.New(`the field "provider" is missing`))
+		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "provider" is missing`))
 	case tooLong(info):
-		return Info{}, wrongShape(protocol.OpHello, fmt.Errorf("a field is longer than %d bytes, or there are more than %d capabilities", maxInfoBytes, maxInfoList))
-	case !info.Offers(StoreLocation) && !info.Offers(StoreRelocation):
-		return Info{}, wrongShape(protocol.OpHello, errors.New(`the field "stores" names neither "location" nor "relocation"`))
-	case info.Layout != LayoutOfficial && info.Layout != LayoutNone:
-		return Info{}, wrongShape(protocol.OpHello, errors.New(`the field "layout" is neither "official" nor "none"`))
+		return targets.Info{}, wrongShape(protocol.OpHello, fmt.Errorf("a field is longer than %d bytes, or there are more than %d capabilities", maxInfoBytes, maxInfoList))
+	case !info.Offers(targets.StoreLocation) && !info.Offers(targets.StoreRelocation):
+		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "stores" names neither "location" nor "relocation"`))
+	case info.Layout != targets.LayoutOfficial && info.Layout != targets.LayoutNone:
+		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "layout" is neither "official" nor "none"`))
 	default:
 		return info, nil
 	}
@@ -193,34 +196,33 @@ const (
 	maxInfoList  = 100
 )
 
-func tooLong(i Info) bool {
+func tooLong(i targets.Info) bool {
 	texts := slices.Concat([]string{i.Provider, i.Language, i.Version, i.Layout}, i.Stores, i.Capabilities)
 	return len(i.Stores) > maxInfoList || len(i.Capabilities) > maxInfoList ||
 		slices.ContainsFunc(texts, func(s string) bool { return len(s) > maxInfoBytes })
 }
 
 // live returns a running child; it starts one if the last has ended.
-func (p *process) live(ctx context.Context) (*child, error) {
-	until, release := untilGivenUp(ctx)
-	defer release()
+func (p *target) live(ctx context.Context) (*child, error) {
+	until := targets.UntilGivenUp(ctx)
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-until.Done():
-		return nil, Troublef("the target was not started again: %v", context.Cause(until))
+		return nil, targets.Troublef("the target was not started again: %v", context.Cause(until))
 	}
 	if p.current.silenced.Load() {
 		p.current.stop() // waits for its end
 	}
 	switch {
 	case p.closing.Err() != nil:
-		return nil, Troublef("the target is closed")
+		return nil, targets.Troublef("the target is closed")
 	case !p.current.hasEnded():
 		return p.current, nil
 	case p.restarts == maxRestarts:
-		e := Troublef("the target ended again (%s) after %d restarts and is not started any more", p.current.how, maxRestarts)
+		e := targets.Troublef("the target ended again (%s) after %d restarts and is not started any more", p.current.how, maxRestarts)
 		e.Log = p.log.last(logLinesShown)
-		p.silence.lose(e, LostTarget)
+		p.silence.lose(e, targets.LostTarget)
 		return nil, e
 	}
 	p.restarts++
@@ -232,20 +234,20 @@ func (p *process) live(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-func (p *process) Info() Info { return p.info }
+func (p *target) Info() targets.Info { return p.info }
 
-func (p *process) Log(mark int64) ([]string, int64) { return p.log.since(mark) }
+func (p *target) Log(mark int64) ([]string, int64) { return p.log.since(mark) }
 
 // Close ends the process and everything that it started; further calls do
 // nothing.
-func (p *process) Close() error {
+func (p *target) Close() error {
 	var err error
 	p.closeOnce.Do(func() {
 		p.close()
 		p.turn <- struct{}{}
 		defer func() { <-p.turn }()
 		if p.current.stop(); !p.current.hasEnded() {
-			err = Troublef("the target's process %d could not be killed", p.current.process.Pid)
+			err = targets.Troublef("the target's process %d could not be killed", p.current.process.Pid)
 		}
 		if p.removeDir != nil {
 			p.removeDir()
@@ -254,7 +256,7 @@ func (p *process) Close() error {
 	return err
 }
 
-func (p *process) Surface(ctx context.Context) ([]string, error) {
+func (p *target) Surface(ctx context.Context) ([]string, error) {
 	c, err := p.live(ctx)
 	if err != nil {
 		return nil, err
@@ -263,23 +265,23 @@ func (p *process) Surface(ctx context.Context) ([]string, error) {
 	return shaped(protocol.OpSurface, r, err, (*protocol.Result).Surface)
 }
 
-func (p *process) OpenLocation(ctx context.Context, config StoreConfig) (Location, error) {
-	s, err := p.open(ctx, StoreLocation, config)
+func (p *target) OpenLocation(ctx context.Context, config targets.StoreConfig) (targets.Location, error) {
+	s, err := p.open(ctx, targets.StoreLocation, config)
 	if err != nil {
 		return nil, err
 	}
 	return &remoteLocation{s}, nil
 }
 
-func (p *process) OpenRelocation(ctx context.Context, config StoreConfig) (Relocation, error) {
-	s, err := p.open(ctx, StoreRelocation, config)
+func (p *target) OpenRelocation(ctx context.Context, config targets.StoreConfig) (targets.Relocation, error) {
+	s, err := p.open(ctx, targets.StoreRelocation, config)
 	if err != nil {
 		return nil, err
 	}
 	return &remoteRelocation{s}, nil
 }
 
-func (p *process) open(ctx context.Context, store string, config StoreConfig) (*remoteStore, error) {
+func (p *target) open(ctx context.Context, store string, config targets.StoreConfig) (*remoteStore, error) {
 	c, err := p.live(ctx)
 	if err != nil {
 		return nil, err
@@ -287,14 +289,13 @@ func (p *process) open(ctx context.Context, store string, config StoreConfig) (*
 	s := &remoteStore{child: c, handle: p.handles.Add(1), store: store, silence: p.silence}
 	r := &protocol.Request{
 		Op: protocol.OpOpen, Handle: s.handle, Store: store, KeyPrefix: config.KeyPrefix,
-		Redis: &protocol.Redis{URL: config.Redis.URL, Host: config.Redis.Host, Port: config.Redis.Port, Socket: config.Redis.Socket,
-			DB: config.Redis.DB, Username: config.Redis.Username, Password: config.Redis.Password, TLS: config.Redis.TLS, CAFile: config.Redis.CAFile},
+		Redis:              &config.Redis,
 		OperationTimeoutMs: (config.OperationTimeout + time.Millisecond - 1).Milliseconds(),
 	}
 	if config.Share != nil {
 		shared, ok := config.Share.(interface{ remote() *remoteStore })
 		if !ok || shared.remote().child != c {
-			return nil, Troublef("the store to share a connection with was opened by a process that has ended")
+			return nil, targets.Troublef("the store to share a connection with was opened by a process that has ended")
 		}
 		r.Share = shared.remote().handle
 	}

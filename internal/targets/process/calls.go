@@ -1,4 +1,4 @@
-package targets
+package process
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -72,24 +73,23 @@ func (c *calls) deliver(id int64, r reply) bool {
 }
 
 // call sends a request, to which it gives an ID, and awaits its answer. The
-// context is treated as Location says.
+// context is treated as targets.Location says.
 func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result, error) {
 	started := time.Now()
-	until, release := untilGivenUp(ctx)
-	defer release()
+	until := targets.UntilGivenUp(ctx)
 	r.Cancelled = ctx.Err() != nil
 	id, answered := c.calls.add(true)
 	defer c.calls.forget(id)
 	r.ID = id
 	line, err := json.Marshal(r)
 	if err != nil {
-		return nil, inexpressible("the adapter protocol cannot carry the request: %v", err)
+		return nil, targets.Inexpressible("the adapter protocol cannot carry the request: %v", err)
 	}
 	if len(line) > protocol.MaxLineBytes {
-		return nil, inexpressible("the adapter protocol cannot carry a request of %d bytes", len(line))
+		return nil, targets.Inexpressible("the adapter protocol cannot carry a request of %d bytes", len(line))
 	}
 	if until.Err() != nil {
-		return nil, abandonedError(ctx, r.Op, started)
+		return nil, targets.Abandoned(ctx, r.Op, started)
 	}
 	select {
 	case c.out <- append(line, '\n'):
@@ -109,7 +109,7 @@ func (c *child) call(ctx context.Context, r *protocol.Request) (*protocol.Result
 			return c.open(r, reply)
 		case <-token:
 			cancel()
-			if givenUp(ctx) {
+			if targets.GivenUp(ctx) {
 				return nil, c.abandoned(ctx, r.Op, started)
 			}
 			token = nil
@@ -140,9 +140,9 @@ func (c *child) cancel(id int64) {
 	}
 }
 
-func (c *child) abandoned(ctx context.Context, operation string, started time.Time) *TroubleError {
-	e := abandonedError(ctx, operation, started)
-	e.unanswered = true
+func (c *child) abandoned(ctx context.Context, operation string, started time.Time) *targets.TroubleError {
+	e := targets.Abandoned(ctx, operation, started)
+	e.Unanswered = true
 	e.Log = c.log.last(logLinesShown)
 	return e
 }
@@ -159,7 +159,7 @@ func (c *child) open(request *protocol.Request, r reply) (*protocol.Result, erro
 		return a.Result, nil
 	}
 	if unusual := request.Unusual(); a.Error.Kind == string(spi.KindUnsupported) && unusual != "" {
-		return nil, inexpressible("the target can't express %s: %s", unusual, a.Error.Message)
+		return nil, targets.Inexpressible("the target can't express %s: %s", unusual, a.Error.Message)
 	}
 	switch kind := spi.ErrorKind(a.Error.Kind); kind {
 	case spi.KindArgument, spi.KindTimeout, spi.KindCancelled, spi.KindStoreFailure, spi.KindUnsupported, spi.KindInternal:
@@ -168,8 +168,8 @@ func (c *child) open(request *protocol.Request, r reply) (*protocol.Result, erro
 	return nil, wrongShape(operation, fmt.Errorf("the field %q is %q, which is no kind of error", "error.kind", a.Error.Kind))
 }
 
-func wrongShape(operation string, breach error) *TroubleError {
-	return Troublef("the target's answer to %s breaks the adapter protocol: %v", operation, breach)
+func wrongShape(operation string, breach error) *targets.TroubleError {
+	return targets.Troublef("the target's answer to %s breaks the adapter protocol: %v", operation, breach)
 }
 
 // read takes the lines of stdout until it ends.

@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
-	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 )
 
 // TestMain runs this binary as an adapter process if its first argument asks
@@ -81,7 +81,7 @@ func runAdapter(mode string) {
 		rawAdapter(1)
 		select {}
 	case "parent": // a harness that starts a deaf adapter
-		tt, err := targets.Start(context.Background(), []string{os.Args[0], "adapter:deaf"}, targets.Options{})
+		tt, err := process.Start(context.Background(), []string{os.Args[0], "adapter:deaf"}, process.Options{})
 		if err != nil {
 			panic(err)
 		}

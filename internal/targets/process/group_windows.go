@@ -1,4 +1,4 @@
-package targets
+package process
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package targets
+package process
 
 import (
 	"context"
@@ -14,12 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
 
 const (
 	drainTime     = time.Second // for output that a dead child's own children hold open
-	logLinesShown = 10          // lines of the log in a TroubleError
+	logLinesShown = 10          // lines of the log in a targets.TroubleError
 
 	strayLinesShown = 5 // of stdout, when a target does not say hello
 )
@@ -54,7 +55,7 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 		r, w, err := os.Pipe()
 		if err != nil {
 			closeAll(files)
-			return nil, Troublef("cannot make a pipe to the target: %v", err)
+			return nil, targets.Troublef("cannot make a pipe to the target: %v", err)
 		}
 		files = append(files, r, w)
 	}
@@ -107,13 +108,13 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 	if err := <-started; err != nil {
 		closeAll([]*os.File{stdin, stdout, stderr})
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			return nil, Troublef("the target's command %q was not found: check its path%s; it is run without a shell", command[0], hereHint(command[0]))
+			return nil, targets.Troublef("the target's command %q was not found: check its path%s; it is run without a shell", command[0], hereHint(command[0]))
 		}
 		if info, e := os.Stat(command[0]); e == nil && info.Mode().IsRegular() {
-			return nil, Troublef("the target's command %q cannot be started as a program (%v): make it executable, or give its interpreter before it, as in 'node %s'",
+			return nil, targets.Troublef("the target's command %q cannot be started as a program (%v): make it executable, or give its interpreter before it, as in 'node %s'",
 				command[0], err, command[0])
 		}
-		return nil, Troublef("the target's command %q cannot be started: %v", command[0], err)
+		return nil, targets.Troublef("the target's command %q cannot be started: %v", command[0], err)
 	}
 	return c, nil
 }
@@ -139,8 +140,8 @@ func (c *child) hasEnded() bool {
 }
 
 // died is the trouble of an operation that the child's end cut short.
-func (c *child) died(operation string) *TroubleError {
-	e := Troublef("the target ended (%s) before it answered %s", c.how, operation)
+func (c *child) died(operation string) *targets.TroubleError {
+	e := targets.Troublef("the target ended (%s) before it answered %s", c.how, operation)
 	e.Log = c.log.last(logLinesShown)
 	return e
 }

@@ -1,4 +1,4 @@
-package targets_test
+package refprovider_test
 
 import (
 	"go/ast"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -54,7 +55,7 @@ func TestReferenceSurface(t *testing.T) {
 	}
 	want = slices.DeleteFunc(want, func(name string) bool { return !ast.IsExported(name) })
 	slices.Sort(want)
-	if diff := cmp.Diff(want, targets.Reference().Surface()); diff != "" {
+	if diff := cmp.Diff(want, refprovider.New().Surface()); diff != "" {
 		t.Errorf("the surface (-declared +listed)\n%s", diff)
 	}
 }
@@ -86,7 +87,7 @@ func TestReference(t *testing.T) {
 			if options.UnixSocket {
 				config.Redis.Host, config.Redis.Port = "", 0
 			}
-			tt := targets.InProcess(targets.Reference())
+			tt := targets.InProcess(refprovider.New())
 			loc, err := tt.OpenLocation(ctx, config)
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +117,7 @@ func TestReference(t *testing.T) {
 		})
 	}
 	config := targets.StoreConfig{Redis: redisenv.ConnInfo{Host: "h", TLS: true, CAFile: "/no/such.pem"}, KeyPrefix: "p"}
-	if _, err := targets.InProcess(targets.Reference()).OpenLocation(ctx, config); spi.KindOf(err) != spi.KindArgument {
+	if _, err := targets.InProcess(refprovider.New()).OpenLocation(ctx, config); spi.KindOf(err) != spi.KindArgument {
 		t.Errorf("a CA file that is not there: %v", err)
 	}
 }

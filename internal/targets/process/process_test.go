@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
-func start(t *testing.T, mode string, options targets.Options) targets.Target {
+func start(t *testing.T, mode string, options process.Options) targets.Target {
 	t.Helper()
 	tt, err := tryStart(t, mode, options)
 	if err != nil {
@@ -31,12 +32,12 @@ func start(t *testing.T, mode string, options targets.Options) targets.Target {
 	return tt
 }
 
-func tryStart(t *testing.T, mode string, options targets.Options) (targets.Target, error) {
+func tryStart(t *testing.T, mode string, options process.Options) (targets.Target, error) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return targets.Start(t.Context(), []string{self, "adapter:" + mode}, options)
+	return process.Start(t.Context(), []string{self, "adapter:" + mode}, options)
 }
 
 // wantTrouble checks that err is a TroubleError of one line with all the words,
@@ -59,42 +60,42 @@ func wantTrouble(t *testing.T, err error, words ...string) *targets.TroubleError
 }
 
 func TestProcess(t *testing.T) {
-	testTarget(t, start(t, "serve", targets.Options{}))
+	testTarget(t, start(t, "serve", process.Options{}))
 }
 
 func TestStartTrouble(t *testing.T) {
 	ctx := t.Context()
 	for _, command := range []string{"zlink-no-such-command", "/no/such/adapter"} {
-		_, err := targets.Start(ctx, []string{command}, targets.Options{})
+		_, err := process.Start(ctx, []string{command}, process.Options{})
 		wantTrouble(t, err, command, "not found")
 	}
-	_, err := targets.Start(ctx, []string{os.TempDir()}, targets.Options{})
+	_, err := process.Start(ctx, []string{os.TempDir()}, process.Options{})
 	wantTrouble(t, err, "cannot be started")
 	for _, command := range [][]string{nil, {""}} {
-		if _, err := targets.Start(ctx, command, targets.Options{}); err == nil || !strings.Contains(err.Error(), "empty") {
+		if _, err := process.Start(ctx, command, process.Options{}); err == nil || !strings.Contains(err.Error(), "empty") {
 			t.Errorf("Start(%q): %v", command, err)
 		}
 	}
 
-	_, err = tryStart(t, "exit-early", targets.Options{})
+	_, err = tryStart(t, "exit-early", process.Options{})
 	trouble := wantTrouble(t, err, "exit status 3", "before it said hello")
 	if !cmp.Equal(trouble.Log, []string{"no runtime found"}) {
 		t.Errorf("the trouble shows the log %q", trouble.Log)
 	}
-	_, err = tryStart(t, "version-2", targets.Options{})
+	_, err = tryStart(t, "version-2", process.Options{})
 	wantTrouble(t, err, "version 2", "version 1")
-	_, err = tryStart(t, "long-name", targets.Options{}.With(nil, 100*time.Millisecond))
+	_, err = tryStart(t, "long-name", process.Options{}.With(nil, 100*time.Millisecond))
 	wantTrouble(t, err, "hello", "longer than 200 bytes")
-	_, err = tryStart(t, "long-error", targets.Options{}.With(nil, 100*time.Millisecond))
+	_, err = tryStart(t, "long-error", process.Options{}.With(nil, 100*time.Millisecond))
 	if trouble = wantTrouble(t, err, "hello", "nnn"); len(trouble.What) > 1100 {
 		t.Errorf("the trouble has %d bytes", len(trouble.What))
 	}
-	_, err = tryStart(t, "silent", targets.Options{StartTimeout: 500 * time.Millisecond})
+	_, err = tryStart(t, "silent", process.Options{StartTimeout: 500 * time.Millisecond})
 	trouble = wantTrouble(t, err, "did not say hello within 500ms")
 	if log := strings.Join(trouble.Log, "\n"); !strings.Contains(log, "Hello, I am a program.") {
 		t.Errorf("the trouble shows the log %q, want the stray line", log)
 	}
-	_, err = tryStart(t, "close-stdout", targets.Options{})
+	_, err = tryStart(t, "close-stdout", process.Options{})
 	wantTrouble(t, err, "exit status 0", "before it said hello")
 }
 
@@ -109,7 +110,7 @@ func openRaw(t *testing.T, tt targets.Target) targets.Location {
 
 // A message that is none is noted with its text and disturbs nothing else.
 func TestStrayLines(t *testing.T) {
-	tt := start(t, "raw", targets.Options{})
+	tt := start(t, "raw", process.Options{})
 	loc := openRaw(t, tt)
 	for _, row := range []struct{ line, note string }{
 		{"hello world", `is no message (its log belongs on stderr): "hello world"`},
@@ -132,7 +133,7 @@ func TestStrayLines(t *testing.T) {
 }
 
 func TestWrongAnswers(t *testing.T) {
-	loc := openRaw(t, start(t, "raw", targets.Options{}))
+	loc := openRaw(t, start(t, "raw", process.Options{}))
 	for _, row := range []struct{ answer, want string }{
 		{`{"id":$ID}`, `either the field "result" or "error"`},
 		{`{"id":$ID,"result":{"kind":"missing","storeNow":1},"error":{"kind":"timeout"}}`, `either the field "result" or "error"`},
@@ -162,7 +163,7 @@ func TestWrongAnswers(t *testing.T) {
 // "unsupported" is the target's own word, unless it may have no way to say what
 // it was asked.
 func TestUnsupported(t *testing.T) {
-	loc, err := start(t, "serve", targets.Options{}).OpenLocation(t.Context(), fakeConfig)
+	loc, err := start(t, "serve", process.Options{}).OpenLocation(t.Context(), fakeConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +187,11 @@ func TestUnsupported(t *testing.T) {
 }
 
 func TestSilence(t *testing.T) {
-	tt := start(t, "raw", targets.Options{})
+	tt := start(t, "raw", process.Options{})
 	loc := openRaw(t, tt)
 	ctx, abandon := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { abandon(fmt.Errorf("%w: out of time", targets.ErrAbandoned)) })
-	_, err := loc.Read(ctx, "silent")
+	_, err := loc.Read(targets.CaseContext(ctx), "silent")
 	wantTrouble(t, err, "location.read", "given up unanswered after", "out of time")
 	// The raw adapter answers the read when it is cancelled.
 	for range 3 {
@@ -204,7 +205,7 @@ func TestSilence(t *testing.T) {
 }
 
 func TestDeathAndRestart(t *testing.T) {
-	tt := start(t, "raw", targets.Options{})
+	tt := start(t, "raw", process.Options{})
 	first := openRaw(t, tt)
 	pending := make(chan error)
 	go func() {
@@ -234,7 +235,7 @@ func TestDeathAndRestart(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
-	tt := start(t, "raw", targets.Options{})
+	tt := start(t, "raw", process.Options{})
 	loc := openRaw(t, tt)
 	if _, err := loc.Read(t.Context(), "flood:"); err != nil {
 		t.Fatal(err)
@@ -259,7 +260,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestLineOverLimit(t *testing.T) {
-	tt := start(t, "raw", targets.Options{})
+	tt := start(t, "raw", process.Options{})
 	loc := openRaw(t, tt)
 	if _, err := loc.Read(t.Context(), "long:rubbish"); err != nil {
 		t.Fatal(err)
@@ -274,7 +275,7 @@ func TestLineOverLimit(t *testing.T) {
 
 // Close ends a child that ignores its stdin and SIGTERM, and its own child.
 func TestCloseStubborn(t *testing.T) {
-	tt := start(t, "stubborn", targets.Options{}.With(nil, 300*time.Millisecond))
+	tt := start(t, "stubborn", process.Options{}.With(nil, 300*time.Millisecond))
 	openRaw(t, tt)
 	var address string
 	for deadline := time.Now().Add(20 * time.Second); address == ""; time.Sleep(5 * time.Millisecond) {
@@ -306,7 +307,7 @@ func TestCloseStubborn(t *testing.T) {
 }
 
 func TestCredentialsStayOnThePipe(t *testing.T) {
-	tt := start(t, "serve", targets.Options{})
+	tt := start(t, "serve", process.Options{})
 	loc := openRaw(t, tt)
 	r, err := loc.Read(t.Context(), "environment")
 	if err != nil {
@@ -324,12 +325,12 @@ func TestParseCommand(t *testing.T) {
 		`"a b"/c 'd "e"' f\ g $HOME *.x`: {"a b/c", `d "e"`, "f g", "$HOME", "*.x"},
 		"  x\t'' ":                       {"x", ""},
 	} {
-		if got, err := targets.ParseCommand(line); err != nil || !cmp.Equal(got, want) {
+		if got, err := process.ParseCommand(line); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("ParseCommand(%q) = %q, %v; want %q", line, got, err, want)
 		}
 	}
 	for _, line := range []string{`a "b`, `a 'b`, `a \`, ``, ` `} {
-		if got, err := targets.ParseCommand(line); err == nil || !strings.Contains(err.Error(), "command") || strings.Contains(err.Error(), "\n") {
+		if got, err := process.ParseCommand(line); err == nil || !strings.Contains(err.Error(), "command") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("ParseCommand(%q) = %q, %v", line, got, err)
 		}
 	}
@@ -337,7 +338,7 @@ func TestParseCommand(t *testing.T) {
 
 // Another process is none that there is, and its end is its own.
 func TestAnotherProcess(t *testing.T) {
-	first := start(t, "serve", targets.Options{})
+	first := start(t, "serve", process.Options{})
 	another, err := first.Another(t.Context())
 	if err != nil {
 		t.Fatal(err)

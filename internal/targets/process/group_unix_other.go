@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package targets
+package process
 
 import "syscall"
 

@@ -1,10 +1,12 @@
-package targets
+package process
 
 import (
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
 const (
@@ -39,7 +41,7 @@ func newSilence() *silence {
 // error to report for it. restart says that the child is to be stopped, so that
 // another is started.
 func (s *silence) note(c *child, store string, started time.Time, err error) (restart bool, report error) {
-	var trouble *TroubleError
+	var trouble *targets.TroubleError
 	isTrouble := errors.As(err, &trouble)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +51,7 @@ func (s *silence) note(c *child, store string, started time.Time, err error) (re
 		delete(s.of, store)
 		s.restarts = 0
 		return false, err
-	case c.silenced.Load() || !trouble.unanswered || time.Since(started) < silentAfter:
+	case c.silenced.Load() || !trouble.Unanswered || time.Since(started) < silentAfter:
 		return false, err
 	}
 	now := s.of[store]
@@ -63,7 +65,7 @@ func (s *silence) note(c *child, store string, started time.Time, err error) (re
 	}
 	for other, at := range s.answered {
 		if other != store && at.After(now.since) {
-			e := Troublef("the target kept silent at its %s store: %d operations in a row had no answer, while its %s store gave some",
+			e := targets.Troublef("the target kept silent at its %s store: %d operations in a row had no answer, while its %s store gave some",
 				store, now.row, other)
 			e.Log = trouble.Log
 			s.lose(e, store)
@@ -75,11 +77,11 @@ func (s *silence) note(c *child, store string, started time.Time, err error) (re
 	if s.restarts == maxSilentRestarts {
 		again = fmt.Sprintf(", also after %d restarts", s.restarts)
 	}
-	e := Troublef("the target kept silent: %d operations in a row had no answer, the last one within %s%s",
+	e := targets.Troublef("the target kept silent: %d operations in a row had no answer, the last one within %s%s",
 		now.row, time.Since(started).Round(time.Second), again)
 	e.Log = trouble.Log
 	if again != "" {
-		s.lose(e, LostTarget)
+		s.lose(e, targets.LostTarget)
 		return false, e
 	}
 	s.restarts++
@@ -87,7 +89,7 @@ func (s *silence) note(c *child, store string, started time.Time, err error) (re
 	return true, e
 }
 
-func (s *silence) lose(e *TroubleError, what string) {
+func (s *silence) lose(e *targets.TroubleError, what string) {
 	if !s.spare {
 		e.Lost = what
 	}

@@ -1,10 +1,11 @@
-package targets
+package process
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
@@ -22,27 +23,27 @@ func TestSilenceIsCounted(t *testing.T) {
 		{"three silent", "lll", 1, ""},
 		{"an answer in between", "llLll", 0, ""},
 		{"given up early", "l.l.l.l.l.l.", 0, ""},
-		{"silent for ever", "lllllllll", 2, LostTarget},
+		{"silent for ever", "lllllllll", 2, targets.LostTarget},
 		{"silent with either store", "rlrlrl", 1, ""},
 		{"an answer between restarts", "lllLlllLlll", 3, ""},
-		{"one store alone", "rLrLr", 0, StoreRelocation},
-		{"one store, the other answered meanwhile", "LLrrr", 0, StoreRelocation},
+		{"one store alone", "rLrLr", 0, targets.StoreRelocation},
+		{"one store, the other answered meanwhile", "LLrrr", 0, targets.StoreRelocation},
 		{"one store after a restart", "rrrLrLr", 1, ""},
-		{"one store after a restart, later", "rrrrLrLr", 1, StoreRelocation},
+		{"one store after a restart, later", "rrrrLrLr", 1, targets.StoreRelocation},
 		{"an error is an answer", "ll!ll", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, current, restarts, lost := newSilence(), &child{}, 0, ""
 			for i, op := range c.operations {
-				store := map[rune]string{'l': StoreLocation, 'r': StoreRelocation}[[]rune(strings.ToLower(string(op)))[0]]
+				store := map[rune]string{'l': targets.StoreLocation, 'r': targets.StoreRelocation}[[]rune(strings.ToLower(string(op)))[0]]
 				started, err := time.Now().Add(-time.Minute), error(nil)
 				switch {
 				case op == '.':
 					continue
 				case op == '!':
-					store, err = StoreLocation, &spi.Error{Kind: spi.KindStoreFailure}
+					store, err = targets.StoreLocation, &spi.Error{Kind: spi.KindStoreFailure}
 				case op == 'l' || op == 'r':
-					err = &TroubleError{What: "given up", unanswered: true}
+					err = &targets.TroubleError{What: "given up", Unanswered: true}
 				}
 				if strings.HasPrefix(c.operations[i+1:], ".") {
 					started = time.Now()
@@ -54,7 +55,7 @@ func TestSilenceIsCounted(t *testing.T) {
 					current = &child{}
 					restarts++
 				}
-				if e, ok := err.(*TroubleError); ok && e.Lost != "" {
+				if e, ok := err.(*targets.TroubleError); ok && e.Lost != "" {
 					lost = e.Lost
 				}
 			}
@@ -69,8 +70,8 @@ func TestASpareProcessIsNoLoss(t *testing.T) {
 	s := newSilence()
 	s.spare = true
 	for range 9 {
-		_, err := s.note(&child{}, StoreLocation, time.Now().Add(-time.Minute), &TroubleError{unanswered: true})
-		if e := err.(*TroubleError); e.Lost != "" {
+		_, err := s.note(&child{}, targets.StoreLocation, time.Now().Add(-time.Minute), &targets.TroubleError{Unanswered: true})
+		if e := err.(*targets.TroubleError); e.Lost != "" {
 			t.Errorf("lost %q", e.Lost)
 		}
 	}

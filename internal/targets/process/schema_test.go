@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 )
 
 const (
-	schemaFile   = "../../docs/adapter-protocol.schema.json"
-	protocolFile = "../../docs/adapter-protocol.md"
+	schemaFile   = "../../../docs/adapter-protocol.schema.json"
+	protocolFile = "../../../docs/adapter-protocol.md"
 )
 
 // compileSchema compiles the protocol's schema; strict forbids fields that it
@@ -86,7 +86,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 // as the schema says, with no field beside.
 func TestSessionFollowsSchema(t *testing.T) {
 	trace := &lockedBuffer{}
-	tt := start(t, "serve", targets.Options{}.With(trace, 0))
+	tt := start(t, "serve", process.Options{}.With(trace, 0))
 	testTarget(t, tt)
 	if err := tt.Close(); err != nil {
 		t.Fatal(err)

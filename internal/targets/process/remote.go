@@ -1,10 +1,11 @@
-package targets
+package process
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -40,13 +41,13 @@ func (s *remoteStore) expect(ctx context.Context, r *protocol.Request, kind stri
 }
 
 func (s *remoteStore) Close() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTimeout, ErrAbandoned)
+	ctx, cancel := targets.BoundClose()
 	defer cancel()
 	return s.expect(ctx, &protocol.Request{Op: protocol.OpClose}, protocol.KindClosed)
 }
 
 // recheck asks for the buffer that the read with this id holds.
-func (s *remoteStore) recheck(read int64) Recheck {
+func (s *remoteStore) recheck(read int64) targets.Recheck {
 	return func(ctx context.Context) ([]byte, error) {
 		r, err := s.child.call(ctx, &protocol.Request{Op: protocol.OpRecheck, Of: read})
 		return shaped(protocol.OpRecheck, r, err, (*protocol.Result).HeldBytes)
@@ -73,7 +74,7 @@ func (l *remoteLocation) Read(ctx context.Context, key spi.Key) (spi.ReadResult,
 	return shaped(protocol.OpLocationRead, r, err, (*protocol.Result).ReadResult)
 }
 
-func (l *remoteLocation) ReadHeld(ctx context.Context, key spi.Key) (spi.ReadResult, Recheck, error) {
+func (l *remoteLocation) ReadHeld(ctx context.Context, key spi.Key) (spi.ReadResult, targets.Recheck, error) {
 	request := &protocol.Request{Op: protocol.OpLocationRead, Key: protocol.NewText(key), Hold: true}
 	r, err := l.call(ctx, request)
 	out, err := shaped(request.Op, r, err, (*protocol.Result).ReadResult)
@@ -98,7 +99,7 @@ func (l *remoteRelocation) Put(ctx context.Context, ref spi.Reference, payload [
 	return l.put(ctx, ref, protocol.NewBytes(payload), retention)
 }
 
-func (l *remoteRelocation) PutFill(ctx context.Context, ref spi.Reference, fill Fill, retention spi.Retention) (spi.BlobPutResult, error) {
+func (l *remoteRelocation) PutFill(ctx context.Context, ref spi.Reference, fill targets.Fill, retention spi.Retention) (spi.BlobPutResult, error) {
 	return l.put(ctx, ref, &protocol.Bytes{Fill: &fill}, retention)
 }
 
@@ -113,12 +114,12 @@ func (l *remoteRelocation) Read(ctx context.Context, ref spi.Reference) (spi.Blo
 	return shaped(protocol.OpRelocationRead, r, err, (*protocol.Result).BlobReadResult)
 }
 
-func (l *remoteRelocation) ReadDigest(ctx context.Context, ref spi.Reference) (DigestResult, error) {
+func (l *remoteRelocation) ReadDigest(ctx context.Context, ref spi.Reference) (targets.DigestResult, error) {
 	r, err := l.call(ctx, &protocol.Request{Op: protocol.OpRelocationRead, Reference: protocol.NewText(ref), Digest: true})
 	return shaped(protocol.OpRelocationRead, r, err, (*protocol.Result).Digest)
 }
 
-func (l *remoteRelocation) ReadHeld(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, Recheck, error) {
+func (l *remoteRelocation) ReadHeld(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, targets.Recheck, error) {
 	request := &protocol.Request{Op: protocol.OpRelocationRead, Reference: protocol.NewText(ref), Hold: true}
 	r, err := l.call(ctx, request)
 	out, err := shaped(request.Op, r, err, (*protocol.Result).BlobReadResult)

@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"errors"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
 // Go does not ask the C library for the time, so that this looks at what the
 // child was given: libfaketime's offset in the child's own file.
 func TestSkewedProcessHasAClockOfItsOwn(t *testing.T) {
-	plain := start(t, "serve", targets.Options{})
+	plain := start(t, "serve", process.Options{})
 	skewed, err := plain.(targets.Skewer).Skewed(t.Context(), -time.Hour)
 	if u := (*redisenv.Unavailable)(nil); errors.As(err, &u) {
 		t.Skipf("skipped: %v", err)
@@ -54,7 +55,7 @@ func TestSkewedProcessHasAClockOfItsOwn(t *testing.T) {
 // A start under another clock has a limit of its own, and what is slower than
 // that is unavailable, which is no trouble of the target's.
 func TestSkewedProcessMayBeSlowToStart(t *testing.T) {
-	plain := start(t, "slow-clock", targets.Options{SkewedStartTimeout: 300 * time.Millisecond})
+	plain := start(t, "slow-clock", process.Options{SkewedStartTimeout: 300 * time.Millisecond})
 	_, err := plain.(targets.Skewer).Skewed(t.Context(), time.Hour)
 	u := (*redisenv.Unavailable)(nil)
 	if errors.As(err, &u) && strings.Contains(u.Reason, "needs libfaketime") {

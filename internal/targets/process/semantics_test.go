@@ -1,4 +1,4 @@
-package targets_test
+package process_test
 
 import (
 	"bytes"
@@ -127,7 +127,7 @@ func testLocation(t *testing.T, loc targets.Location) {
 		t.Errorf("recheck = % x, %v", now, err)
 	}
 	r, err := loc.Read(ctx, "config")
-	if want := "{Host:h Port:1 DB:2 Username:u Password:geheim TLS:true CAFile:/ca Socket:/s URL:rediss://h:1/2} p 1.5s"; err != nil || string(r.(spi.Found).Value.Bytes) != want {
+	if want := "{URL:rediss://h:1/2 Host:h Port:1 Socket:/s DB:2 Username:u Password:geheim TLS:true CAFile:/ca} p 1.5s"; err != nil || string(r.(spi.Found).Value.Bytes) != want {
 		t.Errorf("the provider was opened with %s, %v; want %s", r.(spi.Found).Value.Bytes, err, want)
 	}
 
@@ -184,9 +184,9 @@ func testContexts(t *testing.T, loc targets.Location) {
 	}
 	abandoned, abandon := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { abandon(targets.ErrAbandoned) })
-	_, err := loc.Read(abandoned, "hang")
+	_, err := loc.Read(targets.CaseContext(abandoned), "hang")
 	wantAbandoned(t, err)
-	_, err = loc.Read(abandoned, "hang")
+	_, err = loc.Read(targets.CaseContext(abandoned), "hang")
 	wantAbandoned(t, err)
 
 	// The token was cancelled before the case was given up.
