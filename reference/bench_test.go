@@ -3,7 +3,7 @@ package reference_test
 import (
 	"testing"
 
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

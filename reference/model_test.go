@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )

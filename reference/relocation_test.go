@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference"
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

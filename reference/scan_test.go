@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
+	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -165,12 +166,8 @@ func TestScripts(t *testing.T) {
 			if name != "redis" {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			for _, server := range []string{"redis-server", "valkey-server"} {
-				if _, err := exec.LookPath(server); err == nil {
-					return true, nil
-				}
-			}
-			return false, nil
+			_, err := redisenv.FindServer()
+			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"within": within,

@@ -26,6 +26,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
@@ -268,29 +269,12 @@ func (r *row) oneLine(text string) *row {
 // server starts a Redis of the test's own, for runs that get its URL.
 func server(t *testing.T, o redisenv.ServerOptions) (*redisenv.Server, *redis.Client) {
 	t.Helper()
-	needRedis(t)
-	env, err := redisenv.Start(context.Background(), redisenv.Options{Mode: redisenv.ModeLocal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { env.Close() })
+	env := redistest.Env(t)
 	s, err := env.Extra(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := redis.NewClient(s.Options())
-	t.Cleanup(func() { c.Close() })
-	return s, c
-}
-
-func needRedis(t *testing.T) {
-	t.Helper()
-	for _, name := range []string{"redis-server", "valkey-server"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return
-		}
-	}
-	t.Skip("needs redis-server or valkey-server on PATH")
+	return s, redistest.Client(t, s.Options())
 }
 
 // keys are all keys of the database, sorted.

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 )
 
 // A Redis that dies in mid-run ends the run at once; no case is a failure.
 func TestRedisDies(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	for _, mode := range []string{"local", "url"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 )
 
 var reportFlags = []string{"--json", "out.json", "--html", "out.html", "--markdown", "out.md"}
@@ -93,7 +94,7 @@ func TestCredentialsInMistakes(t *testing.T) {
 // Text of a target stays text in every report, and names no file.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	for _, verbose := range []string{"--verbose=false", "--verbose"} {
 		t.Run(verbose, func(t *testing.T) {
 			args := append([]string{"--redis", "local", "--run", "spi/read", verbose}, reportFlags...)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 )
 
 // A signal at any moment ends the run with status 3 and a report, and leaves
@@ -55,7 +56,7 @@ func TestSignals(t *testing.T) {
 // A signal while a report is written does not spoil it: the run was over.
 func TestSignalWhileReporting(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi/read", "--json", "pipe")
 	if err := syscall.Mkfifo(r.file("pipe"), 0o600); err != nil {
 		t.Skipf("cannot make a pipe: %v", err)
@@ -83,7 +84,7 @@ func TestSignalWhileReporting(t *testing.T) {
 // written all the same.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("needs /dev/full")
 	}

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 )
 
 // A target that fails in its process is an error of its cases and never a
 // failure, and the tool stays small.
 func TestFailingTarget(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	const mebi = 1 << 20
 	for _, c := range []struct {
 		mode   string
@@ -51,7 +53,7 @@ func TestFailingTarget(t *testing.T) {
 // Only the cases that were under way when the target died are errors.
 func TestRunGoesOnAfterADeath(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi", "--skip", "spi/size", "--parallel", "4").target("dies-once").run().want(3, 0, -1)
 	if r.junit.Errors > 4 || r.junit.Tests < 100 {
 		t.Errorf("%d of %d cases are errors, expected no more than the 4 at once", r.junit.Errors, r.junit.Tests)
@@ -74,7 +76,7 @@ func TestRunGoesOnAfterADeath(t *testing.T) {
 // Connections that a target leaks are an advisory.
 func TestLeakedConnections(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	for _, c := range []struct {
 		args             []string
 		status, failures int
@@ -91,7 +93,7 @@ func TestLeakedConnections(t *testing.T) {
 // does not wait for each case's time.
 func TestSilentTarget(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi", "--timeout", "6s").target("silent").run().want(3, 0, -1).
 		says("NOT JUDGED: the run ended early: the target kept silent: 3 operations in a row had no answer", "also after 2 restarts")
 	if r.took > 90*time.Second {
@@ -102,7 +104,7 @@ func TestSilentTarget(t *testing.T) {
 // A store that answers nothing is given up alone: the other one is judged.
 func TestSilentStore(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi/read", "--run", "spi/put", "--run", "spi/renew", "--run", "spi/blob-retention",
 		"--run", "spi/relocation", "--timeout", "15s", "--parallel", "4").target("silent-relocation").run().want(3, 0, -1).
 		says("not started: the target kept silent at its relocation store: 3 operations in a row had no answer, while its location store gave some")
@@ -121,7 +123,7 @@ func TestSilentStore(t *testing.T) {
 // The deadline of the run ends it, with the reports of what was judged by then.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi/read", "--deadline", "3s").target("hang").run().want(3, 0, -1).
 		says("NOT JUDGED: the run ended early: its time was over (--deadline 3s)")
 	if r.took > 30*time.Second {

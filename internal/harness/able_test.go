@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 )
 
@@ -35,7 +36,7 @@ func untouched(t *testing.T, env *redisenv.Env, says string) {
 
 // What the run's user may not do is not blamed on the provider.
 func TestMissingPermissions(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	for rules, says := range map[string]string{
 		"~* -@scripting":          "its user may not run EVAL, EVALSHA",
 		"~* -zadd":                "its user may not run ZADD",
@@ -76,7 +77,7 @@ func TestMissingPermissions(t *testing.T) {
 
 // A command that a server has under another name is as good as none.
 func TestMissingCommand(t *testing.T) {
-	s := extra(t, startRedis(t), redisenv.ServerOptions{Config: []string{"rename-command HMGET other"}})
+	s := extra(t, redistest.Env(t), redisenv.ServerOptions{Config: []string{"rename-command HMGET other"}})
 	untouched(t, external(t, s), "every run needs more: it does not know HMGET")
 }
 

@@ -1,6 +1,10 @@
 package harness
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
+)
 
 // TestApart: a check that stops leaves the others their turn, but a skip or
 // trouble ends the case.
@@ -15,7 +19,7 @@ func TestApart(t *testing.T) {
 			}
 		}}
 	}
-	run := Run(t.Context(), config(t, startRedis(t),
+	run := Run(t.Context(), config(t, redistest.Env(t),
 		three("findings", func(t *T) { t.Fatalf("L4.put", "the second") }),
 		three("skip", func(t *T) { t.Skipf("no") }),
 		three("trouble", func(t *T) { t.Troublef("trouble") })))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -38,16 +39,6 @@ func stubTarget(read func(ctx context.Context) (spi.ReadResult, error)) targets.
 
 func missing(context.Context) (spi.ReadResult, error) { return spi.Missing{StoreNow: 1}, nil }
 
-func startRedis(t *testing.T) *redisenv.Env {
-	t.Helper()
-	env, err := redisenv.Start(context.Background(), redisenv.Options{Mode: "local"})
-	if err != nil {
-		t.Skipf("needs a redis-server on PATH: %v", err)
-	}
-	t.Cleanup(func() { env.Close() })
-	return env
-}
-
 func config(t *testing.T, env *redisenv.Env, cases ...Case) Config {
 	t.Helper()
 	catalogue, err := contract.Load()
@@ -59,7 +50,7 @@ func config(t *testing.T, env *redisenv.Env, cases ...Case) Config {
 }
 
 func TestVerdicts(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	storeFailure := &spi.Error{Kind: spi.KindStoreFailure, Message: "no"}
 	tests := []struct {
 		name    string
@@ -138,7 +129,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestDeadRedisIsNoVerdict(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	run := Run(context.Background(), config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
 		env.Main().Close()
 		t.Failf("L4.put", "the provider saw a store failure")
@@ -152,7 +143,7 @@ func TestDeadRedisIsNoVerdict(t *testing.T) {
 }
 
 func TestCaseLeavesNoKeyAndTouchesNoOther(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	ctx := context.Background()
 	client := redis.NewClient(env.Main().Options())
 	t.Cleanup(func() { client.Close() })
@@ -172,7 +163,7 @@ func TestCaseLeavesNoKeyAndTouchesNoOther(t *testing.T) {
 }
 
 func TestFailFastStartsNoFurtherCase(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	var cases []Case
 	for range 20 {
 		cases = append(cases, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) { t.Failf("L4.put", "x") }})
@@ -188,7 +179,7 @@ func TestFailFastStartsNoFurtherCase(t *testing.T) {
 }
 
 func TestInterruptKeepsWhatIsFinished(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var finished atomic.Int32
 	quick := Case{ID: "a/quick", Requirements: []string{"L4.put"}, Run: func(*T) { finished.Add(1) }}
@@ -210,7 +201,7 @@ func TestInterruptKeepsWhatIsFinished(t *testing.T) {
 }
 
 func TestKeysOfAKilledRunAreRemovedAndNothingElse(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	ctx := context.Background()
 	client := redis.NewClient(env.Main().Options())
 	t.Cleanup(func() { client.Close() })
@@ -237,7 +228,7 @@ func TestKeysOfAKilledRunAreRemovedAndNothingElse(t *testing.T) {
 // A case that breaks in a goroutine of its own shows where, although others
 // stopped the case at the same time.
 func TestPanicKeepsItsStack(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	run := Run(context.Background(), config(t, env, Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {
 		t.Concurrently(3, func(i int) {
 			if i == 1 {

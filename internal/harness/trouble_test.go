@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -47,7 +48,7 @@ func extra(t *testing.T, env *redisenv.Env, o redisenv.ServerOptions) *redisenv.
 
 // A Redis that comes back empty in mid-run is no fault of the target.
 func TestRestartedRedisIsNoVerdict(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	first := extra(t, env, redisenv.ServerOptions{})
 	run := Run(t.Context(), config(t, external(t, first), Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(c *T) {
 		first.Close()
@@ -74,7 +75,7 @@ func TestRestartedRedisIsNoVerdict(t *testing.T) {
 
 // What a Redis in trouble does to a provider is no verdict on the provider.
 func TestTroubledRedisIsNoVerdict(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	set := func(c *T, name, value string) { c.Redis().ConfigSet(c.Context(), name, value) }
 	write := func(c *T) { c.Redis().Set(c.Context(), c.KeyPrefix()+":k", strings.Repeat("v", 1<<20), 0) }
 	for _, tt := range []struct {
@@ -121,7 +122,7 @@ func TestTroubledRedisIsNoVerdict(t *testing.T) {
 
 // Keys that can't be removed are not left without a word.
 func TestKeysThatStayAreNamed(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	s := extra(t, env, redisenv.ServerOptions{})
 	var prefix string
 	run := Run(t.Context(), config(t, external(t, s), Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(c *T) {
@@ -136,7 +137,7 @@ func TestKeysThatStayAreNamed(t *testing.T) {
 
 // A run that is interrupted while it starts gives its lease back.
 func TestInterruptAtTheStartLeavesNoLease(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	client := redis.NewClient(env.Main().Options())
 	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -171,7 +172,7 @@ func (afterSet) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // What an abandoned operation writes after its case was cleaned up is removed
 // at the end of the run.
 func TestLateWriteIsRemoved(t *testing.T) {
-	env := startRedis(t)
+	env := redistest.Env(t)
 	client := redis.NewClient(env.Main().Options())
 	t.Cleanup(func() { client.Close() })
 	prefix, over := make(chan string, 1), make(chan struct{})
@@ -198,7 +199,7 @@ func TestLateWriteIsRemoved(t *testing.T) {
 // a URL, a log or a Go error holds it.
 func TestEvidenceIsBoundedAndMasked(t *testing.T) {
 	const secret = `s3cr"t/ü&%`
-	env := startRedis(t)
+	env := redistest.Env(t)
 	protected := extra(t, env, redisenv.ServerOptions{Username: "judge", Password: secret})
 	huge := strings.Repeat("x", 1<<20)
 	cfg := config(t, external(t, protected), Case{ID: "a/b", Requirements: []string{"L4.put"}, Run: func(t *T) {

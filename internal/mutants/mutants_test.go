@@ -10,11 +10,11 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
-	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 )
 
 func catalogue(t *testing.T) *contract.Catalogue {
@@ -100,7 +100,7 @@ func TestLawfulVariantsAreWellFormed(t *testing.T) {
 func TestAFalseAlarmFailsTheSelftest(t *testing.T) {
 	deleteLeaves := onWrite("expires, not put}", "expires, false}")
 	m := Run(context.Background(), Config{
-		Env: suitetest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Parallel: 2,
+		Env: redistest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Parallel: 2,
 		Mutants: []Mutant{script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves)},
 		Variants: []Variant{
 			variant("lawful/same", "L4.put", "Nothing.", onWrite("local sequence = KEYS[1]", "local sequence = KEYS[1] -- the same")),
@@ -160,7 +160,7 @@ func TestMatrix(t *testing.T) {
 	deleteLeaves := onWrite("expires, not put}", "expires, false}")
 	harmless := func() targets.Provider { return refprovider.New() }
 	m := Run(context.Background(), Config{
-		Env: suitetest.Env(t), Cases: cases(), Catalogue: catalogue(t), Parallel: 3, Whole: true, Matrix: true,
+		Env: redistest.Env(t), Cases: cases(), Catalogue: catalogue(t), Parallel: 3, Whole: true, Matrix: true,
 		Mutants: []Mutant{
 			script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves),
 			script("m/by-other", "L4.put", "A Delete leaves an empty value.", deleteLeaves),
@@ -219,7 +219,7 @@ func TestMatrix(t *testing.T) {
 }
 
 func TestAHarmlessMutantFailsTheSelftest(t *testing.T) {
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	run := func(m ...Mutant) result.Matrix {
 		return Run(context.Background(), Config{Env: env, Cases: cases()[:2], Catalogue: catalogue(t), Mutants: m, Parallel: 2})
 	}
@@ -240,7 +240,7 @@ func TestARunThatEndsEarlyKeepsWhatIsFinished(t *testing.T) {
 	second := first
 	second.ID = "m/never"
 	m := Run(ctx, Config{
-		Env: suitetest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Mutants: []Mutant{first, second}, Parallel: 1,
+		Env: redistest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Mutants: []Mutant{first, second}, Parallel: 1,
 		Done: func(result.MutantRow) { cancel() },
 	})
 	if len(m.Mutants) != 1 || m.Interrupted == "" || m.ExitStatus() != result.ExitEnvironment {

@@ -134,7 +134,7 @@ func TestAutoPrefersDocker(t *testing.T) {
 }
 
 func TestAutoFallsBackToLocal(t *testing.T) {
-	if _, err := findServer(); err != nil {
+	if _, err := FindServer(); err != nil {
 		t.Skip("skipped:", err)
 	}
 	t.Setenv(client.EnvOverrideHost, "tcp://127.0.0.1:1")

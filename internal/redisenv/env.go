@@ -120,7 +120,7 @@ func (e *Env) startMain(ctx context.Context, so ServerOptions) (mode string, s *
 // user wait for a download when a local server can start at once.
 func (e *Env) startAuto(ctx context.Context, so ServerOptions) (string, *Server, error) {
 	o := e.opts
-	_, noLocal := findServer()
+	_, noLocal := FindServer()
 	dockerErr := dockerReachable(ctx)
 	if dockerErr == nil && noLocal == nil {
 		dockerErr = imagePresent(ctx, o.Image)
@@ -177,7 +177,7 @@ func (e *Env) Extra(ctx context.Context, so ServerOptions) (*Server, error) {
 }
 
 func (e *Env) startExtra(ctx context.Context, so ServerOptions) (*Server, error) {
-	_, noLocal := findServer()
+	_, noLocal := FindServer()
 	if so.Clock || so.UnixSocket {
 		if noLocal != nil {
 			return nil, unavailable("needs redis-server or valkey-server on PATH (for a clock of its own or a unix socket)")

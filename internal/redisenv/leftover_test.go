@@ -76,7 +76,7 @@ func answers(addr string) bool {
 }
 
 func TestKilledRunLeavesNoServer(t *testing.T) {
-	if _, err := findServer(); err != nil {
+	if _, err := FindServer(); err != nil {
 		t.Skip("skipped:", err)
 	}
 	if runtime.GOOS != "linux" {

@@ -22,8 +22,8 @@ const (
 	stopGrace  = 3 * time.Second  // from SIGTERM to SIGKILL
 )
 
-// findServer looks for a server binary on PATH.
-func findServer() (string, error) {
+// FindServer returns the path of the server that ModeLocal starts.
+func FindServer() (string, error) {
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
@@ -34,7 +34,7 @@ func findServer() (string, error) {
 
 // startLocal starts a server process on a free loopback port, in a folder of its own.
 func startLocal(ctx context.Context, o Options, so ServerOptions) (*Server, error) {
-	path, err := findServer()
+	path, err := FindServer()
 	if err != nil {
 		return nil, fmt.Errorf("--redis local: %w: install one, or use Docker or --redis redis://host:6379/0", err)
 	}

@@ -17,7 +17,7 @@ import (
 // startTestEnv starts a local environment that ends with the test.
 func startTestEnv(t testing.TB) *Env {
 	t.Helper()
-	if _, err := findServer(); err != nil {
+	if _, err := FindServer(); err != nil {
 		t.Skip("skipped:", err)
 	}
 	e, err := Start(t.Context(), Options{Mode: ModeLocal, RunID: "test"})

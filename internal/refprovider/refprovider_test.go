@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -63,15 +64,7 @@ func TestReferenceSurface(t *testing.T) {
 // The reference works through the target on every way to reach a Redis.
 func TestReference(t *testing.T) {
 	ctx := t.Context()
-	env, err := redisenv.Start(ctx, redisenv.Options{Mode: redisenv.ModeLocal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	env := redistest.Env(t)
 	for name, options := range map[string]redisenv.ServerOptions{
 		"tcp":    {},
 		"tls":    {TLS: true},

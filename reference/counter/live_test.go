@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference"
 	"github.com/zlink-systems/zlink-conformance/reference/counter"
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 

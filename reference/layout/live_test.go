@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )

@@ -8,8 +8,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference"
-	"github.com/zlink-systems/zlink-conformance/reference/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/reference/payload"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/contract"
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -19,7 +20,7 @@ import (
 )
 
 func TestReferencePasses(t *testing.T) {
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	for range 3 {
 		suitetest.Passes(t, env, targets.InProcess(refprovider.New()), model.Cases(model.Options{}))
 	}
@@ -31,7 +32,7 @@ func TestReferencePassesALongSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	started := time.Now()
 	const operations = 4000
 	cases := slices.DeleteFunc(model.Cases(model.Options{Operations: operations}), func(c harness.Case) bool {
@@ -44,7 +45,7 @@ func TestReferencePassesALongSearch(t *testing.T) {
 // A history that fails leaves its picture and a script that fails its text
 // beside the report.
 func TestKeepsArtifacts(t *testing.T) {
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	catalogue, err := contract.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/mutants"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
@@ -36,7 +37,7 @@ var foreign = map[string]string{
 
 func TestFindsForeignMutants(t *testing.T) {
 	const longest = 8 // operations of a shrunk script
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	cases := map[string]harness.Case{}
 	for _, c := range model.Cases(model.Options{Operations: 20_000}) {
 		cases[c.ID] = c

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/mutants"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -55,7 +56,7 @@ scan s prefix "" limit 10`, nil},
 }
 
 func TestReplaysRetentions(t *testing.T) {
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	all := map[string]mutants.Mutant{}
 	for _, m := range mutants.All() {
 		all[m.ID] = m

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -201,7 +202,7 @@ var planted = []struct {
 }
 
 func TestFindsPlantedBugs(t *testing.T) {
-	env := suitetest.Env(t)
+	env := redistest.Env(t)
 	cases := model.Cases(model.Options{Operations: 20_000})
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {

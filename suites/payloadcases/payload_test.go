@@ -3,6 +3,7 @@ package payloadcases_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/payloadcases"
@@ -10,5 +11,5 @@ import (
 )
 
 func TestReferencePasses(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), payloadcases.Cases())
+	suitetest.Passes(t, redistest.Env(t), targets.InProcess(refprovider.New()), payloadcases.Cases())
 }

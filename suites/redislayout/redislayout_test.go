@@ -3,6 +3,7 @@ package redislayout_test
 import (
 	"testing"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
@@ -11,13 +12,13 @@ import (
 )
 
 func TestReferencePasses(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), redislayout.Cases())
+	suitetest.Passes(t, redistest.Env(t), targets.InProcess(refprovider.New()), redislayout.Cases())
 }
 
 func TestSPIAloneIsNotJudged(t *testing.T) {
 	p := refprovider.New()
 	p.Info.Layout = targets.LayoutNone
-	for _, c := range suitetest.Run(t, suitetest.Env(t), targets.InProcess(p), redislayout.Cases(), 1).Cases {
+	for _, c := range suitetest.Run(t, redistest.Env(t), targets.InProcess(p), redislayout.Cases(), 1).Cases {
 		if c.Verdict != result.Skipped {
 			t.Errorf("%s: %s, expected a skip", c.ID, c.Verdict)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
@@ -28,7 +29,7 @@ func TestAllowed(t *testing.T) {
 		"one operation at a time":                 decorated(inTurn, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			suitetest.Passes(t, suitetest.Env(t), targets.InProcess(p), resilience.Cases())
+			suitetest.Passes(t, redistest.Env(t), targets.InProcess(p), resilience.Cases())
 		})
 	}
 }

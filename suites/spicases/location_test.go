@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
@@ -17,7 +18,7 @@ func locationSections() []harness.Case {
 }
 
 func TestLocationCasesPassOnTheReference(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), locationSections())
+	suitetest.Passes(t, redistest.Env(t), targets.InProcess(refprovider.New()), locationSections())
 }
 
 func TestCaseIDsAreUniqueSlugs(t *testing.T) {

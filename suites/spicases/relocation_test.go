@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
+	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
@@ -17,5 +18,5 @@ func storeCases() []harness.Case {
 }
 
 func TestStoreCasesPassOnTheReference(t *testing.T) {
-	suitetest.Passes(t, suitetest.Env(t), targets.InProcess(refprovider.New()), storeCases())
+	suitetest.Passes(t, redistest.Env(t), targets.InProcess(refprovider.New()), storeCases())
 }

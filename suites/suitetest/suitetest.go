@@ -16,17 +16,6 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 )
 
-// Env starts a local Redis for the test, or skips it where there is none.
-func Env(tb testing.TB) *redisenv.Env {
-	tb.Helper()
-	env, err := redisenv.Start(context.Background(), redisenv.Options{Mode: "local"})
-	if err != nil {
-		tb.Skipf("needs a redis-server on PATH: %v", err)
-	}
-	tb.Cleanup(func() { env.Close() })
-	return env
-}
-
 // Run judges the target by the cases, whose data the seed decides.
 func Run(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Case, seed int64) result.Run {
 	tb.Helper()
@@ -41,8 +30,8 @@ func Run(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Cas
 }
 
 // Passes fails the test for each case that does not pass on the target, with
-// other data each time; a
-// skipped case is logged with its reason.
+// other data each time; a skipped
+// case is logged with its reason.
 func Passes(tb testing.TB, env *redisenv.Env, t targets.Target, cases []harness.Case) {
 	tb.Helper()
 	if len(cases) == 0 {
