@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zlink-systems/zlink-conformance/internal/procgroup"
 )
 
 const (
@@ -101,14 +103,18 @@ func tryLocal(ctx context.Context, path string, o Options, so ServerOptions) (s 
 		return nil, err
 	}
 	s.pid, s.done = cmd.Process.Pid, proc.exited
-	s.stop = func() error { return errors.Join(proc.stop(), os.RemoveAll(dir)) }
+	s.stop = func() error {
+		proc.stop()
+		return os.RemoveAll(dir)
+	}
 	if err = s.settle(ctx, so); err == nil && so.Clock {
 		if err = s.awaitClock(ctx, so.InitialSkew); err != nil && ctx.Err() == nil {
 			err = unavailable("%v", err)
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, proc.stop())
+		proc.stop()
+		return nil, err
 	}
 	s.name += " " + s.version
 	fmt.Fprintf(o.Log, "redis: started %s on %s\n", s.name, s.Addr())
@@ -160,7 +166,7 @@ func runServer(ctx context.Context, cmd *exec.Cmd) (*serverProcess, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = w, w
-	ownLifetime(cmd)
+	cmd.SysProcAttr = procgroup.Attr()
 	started := make(chan error, 1)
 	go func() {
 		// Linux ends the child when the thread that started it ends, so the thread stays until the child is gone.
@@ -197,9 +203,11 @@ func runServer(ctx context.Context, cmd *exec.Cmd) (*serverProcess, error) {
 		}
 		return nil, fmt.Errorf("%s ended before it was ready (%v):\n%s", cmd.Path, cmd.ProcessState, text)
 	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), p.stop())
+		p.stop()
+		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, errors.Join(fmt.Errorf("%s was not ready within %v:\n%s", cmd.Path, startLimit, p.log), p.stop())
+		p.stop()
+		return nil, fmt.Errorf("%s was not ready within %v:\n%s", cmd.Path, startLimit, p.log)
 	}
 }
 
@@ -221,18 +229,9 @@ func (p *serverProcess) follow(r io.Reader, ready chan<- struct{}) {
 }
 
 // stop ends the process: politely, then by force.
-func (p *serverProcess) stop() error {
-	terminate(p.cmd.Process)
-	select {
-	case <-p.exited:
-		return nil
-	case <-time.After(stopGrace):
-	}
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
+func (p *serverProcess) stop() {
+	procgroup.End(p.cmd.Process, p.exited, stopGrace)
 	<-p.exited
-	return nil
 }
 
 // tail keeps the last lines of a log.

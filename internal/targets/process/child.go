@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zlink-systems/zlink-conformance/internal/procgroup"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/protocol"
 )
@@ -66,13 +67,13 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 	cmd.Env = append(os.Environ(), protocol.EnvVersion+"="+strconv.Itoa(protocol.Version))
 	cmd.Env = append(cmd.Env, options.env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	cmd.SysProcAttr = groupAttr()
+	cmd.SysProcAttr = procgroup.Attr()
 	c := &child{options: options, log: log, stdin: stdin, out: make(chan []byte), ended: make(chan struct{})}
 
 	started := make(chan error)
 	go func() {
 		// The thread that starts the child stays until the child has ended: see
-		// groupAttr on Linux.
+		// procgroup.Attr on Linux.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -82,7 +83,7 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 			started <- err
 			return
 		}
-		forget := atExit.add(func() { killGroup(cmd.Process) })
+		forget := atExit.add(func() { procgroup.Kill(cmd.Process) })
 		defer forget()
 		var reading sync.WaitGroup
 		reading.Go(func() { c.read(stdout) })
@@ -91,7 +92,7 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 		close(started)
 
 		_ = cmd.Wait()
-		killGroup(cmd.Process) // what it started and left behind
+		procgroup.Kill(cmd.Process) // what it started and left behind
 		drained := make(chan struct{})
 		go func() { reading.Wait(); close(drained) }()
 		select {
@@ -174,12 +175,10 @@ func (c *child) stop() {
 			return
 		}
 		c.note("the target goes on although its stdin was closed: terminating it")
-		terminateGroup(c.process)
-		if c.endsIn(c.options.grace) {
+		if !procgroup.End(c.process, c.ended, c.options.grace) {
 			return
 		}
-		c.note("the target does not terminate: killing it")
-		killGroup(c.process)
+		c.note("the target does not terminate: killed it")
 		c.endsIn(c.options.grace + drainTime)
 	})
 }

@@ -301,7 +301,7 @@ func TestCloseStubborn(t *testing.T) {
 	_, err := tt.OpenLocation(t.Context(), fakeConfig)
 	wantTrouble(t, err, "closed")
 	lines, _ := tt.Log(0)
-	if log := strings.Join(lines, "\n"); !strings.Contains(log, "although its stdin was closed") || !strings.Contains(log, "killing it") {
+	if log := strings.Join(lines, "\n"); !strings.Contains(log, "although its stdin was closed") || !strings.Contains(log, "killed it") {
 		t.Errorf("the log is %q", log)
 	}
 }
