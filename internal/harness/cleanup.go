@@ -19,7 +19,7 @@ const scanCount = 5000 // keys that Redis looks at in one step
 func eachKey(ctx context.Context, c *redis.Client, prefix string, f func([]string) error) error {
 	var cursor uint64
 	for {
-		keys, next, err := c.Scan(ctx, cursor, escapeGlob(prefix)+"*", scanCount).Result()
+		keys, next, err := c.Scan(ctx, cursor, EscapeGlob(prefix)+"*", scanCount).Result()
 		if err != nil {
 			return err
 		}
@@ -102,6 +102,7 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
-func escapeGlob(s string) string {
+// EscapeGlob is the pattern that means the text itself to Redis.
+func EscapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

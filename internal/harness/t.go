@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -54,6 +55,24 @@ func (t *T) Context() context.Context { return t.ctx }
 // Rand is seeded by the run's seed and the case's ID. It is for the case's own
 // goroutine alone.
 func (t *T) Rand() *rand.Rand { return t.rand }
+
+// EveryByte returns the 256 bytes that there are.
+func EveryByte() []byte {
+	b := make([]byte, 256)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
+// RandomBytes returns n bytes of Rand.
+func (t *T) RandomBytes(n int) []byte {
+	b := make([]byte, 0, n+7)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, t.rand.Uint64())
+	}
+	return b[:n]
+}
 
 // Seed is the case's own seed, for a case that makes its own generators.
 func (t *T) Seed() uint64 { return caseSeed(t.run.config.Seed, t.definition.ID) }

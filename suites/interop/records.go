@@ -19,10 +19,7 @@ func recordCases() []harness.Case {
 			Requirements: []string{requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
-				key, value := spi.Key(fmt.Sprint("value of ", n)), make([]byte, n)
-				for i := range value {
-					value[i] = byte(t.Rand().Uint32())
-				}
+				key, value := spi.Key(fmt.Sprint("value of ", n)), t.RandomBytes(n)
 				v := one.put(requirement, key, string(value), nil)
 				other.same(requirement, key, spi.Value{Bytes: value, Version: v})
 			}

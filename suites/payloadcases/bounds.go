@@ -32,7 +32,7 @@ func boundCases() []harness.Case {
 func mostChunks(t *harness.T) {
 	f := onTarget(t)
 	f.ChunkSize = 16
-	data := random(t, spi.MaxChunks*f.ChunkSize)
+	data := t.RandomBytes(spi.MaxChunks * f.ChunkSize)
 	f.scatter("P3.bounds", "P3.index", "p", data)
 	x, _, err := f.Index(t.Context(), index("p"))
 	if err != nil {

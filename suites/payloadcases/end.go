@@ -22,7 +22,7 @@ func endCases() []harness.Case {
 }
 
 func deleteWhole(t *harness.T) {
-	f, data := onTarget(t), random(t, 3*chunkSize)
+	f, data := onTarget(t), t.RandomBytes(3*chunkSize)
 	f.put("R4.delete", "beside", data)
 	x := f.put("R4.delete", "p", data)
 	for range 2 {
@@ -36,7 +36,7 @@ func deleteWhole(t *harness.T) {
 	_, err := f.Join(t.Context(), index("p"), new(bytes.Buffer))
 	f.lost("joining a deleted payload", err, payload.IndexLost, payload.Absent)
 	f.whole("R3.no-dedupe", "beside", data)
-	other := random(t, 2*chunkSize)
+	other := t.RandomBytes(2 * chunkSize)
 	f.put("R4.delete", "p", other)
 	f.whole("R4.delete", "p", other)
 }
@@ -45,7 +45,7 @@ func deleteWhole(t *harness.T) {
 const brief = 120
 
 func orphanChunks(t *harness.T) {
-	f, data := onTarget(t), random(t, 3*chunkSize)
+	f, data := onTarget(t), t.RandomBytes(3*chunkSize)
 	f.put("R6.published", "beside", data)
 	_, err := f.keeping(brief).Put(t.Context(), plan("p", len(data)), bytes.NewReader(data[:2*chunkSize]))
 	over := t.Now() + brief + late
@@ -62,7 +62,7 @@ func orphanChunks(t *harness.T) {
 }
 
 func orphanPayload(t *harness.T) {
-	f, data := onTarget(t), random(t, 2*chunkSize+1)
+	f, data := onTarget(t), t.RandomBytes(2*chunkSize+1)
 	_, err := f.keeping(brief).Put(t.Context(), plan("p", len(data)), bytes.NewReader(data))
 	over := t.Now() + brief + late
 	var lost *payload.DataLost // as above

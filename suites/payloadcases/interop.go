@@ -20,7 +20,7 @@ func interopCases() []harness.Case {
 
 func shared(t *harness.T, one, other framework) {
 	const requirement = "R8.interop-read"
-	data := random(t, 4*chunkSize+3)
+	data := t.RandomBytes(4*chunkSize + 3)
 	x := one.keeping(hour).put(requirement, "p", data)
 	other.whole(requirement, "p", data)
 

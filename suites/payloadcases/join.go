@@ -18,7 +18,7 @@ func joinCases() []harness.Case {
 			"P3.join-order", func(t *harness.T) {
 				f := onTarget(t)
 				f.ChunkSize = 1 << 10
-				data := random(t, 60<<10-100)
+				data := t.RandomBytes(60<<10 - 100)
 				x := f.scatter("P3.join-order", "P3.join-order", "p", data)
 				t.EqualBytes("P3.join-order", "the payload", data, f.gather("P3.join-order", x))
 				f.whole("P3.join-order", "p", data)
@@ -98,7 +98,7 @@ func joinedTogether(t *harness.T) {
 	f := onTarget(t)
 	data := make([][]byte, 4)
 	for i := range data {
-		data[i] = random(t, 10*chunkSize)
+		data[i] = t.RandomBytes(10 * chunkSize)
 		f.put("P3.join-order", fmt.Sprint("p", i), data[i])
 	}
 	t.Concurrently(workers, func(worker int) {

@@ -60,7 +60,7 @@ var damages = []damage{
 		p.replace(chunk("p", 1), raw, hour)
 	}, 1, payload.Damaged},
 	{"other-chunk", "A whole chunk of another payload in the same place", func(p stored) {
-		p.replace(chunk("p", 2), frame(p.t, 2, random(p.t, len(p.part(2)))), hour)
+		p.replace(chunk("p", 2), frame(p.t, 2, p.t.RandomBytes(len(p.part(2)))), hour)
 	}, 2, payload.Different},
 	{"missing-index", "An index that is missing", func(p stored) { p.MustDelete(index("p")) }, payload.IndexLost, payload.Absent},
 	{"altered-index", "An index with one altered bit", func(p stored) {
@@ -104,7 +104,7 @@ func (p stored) replace(ref spi.Reference, raw []byte, retention spi.Millis) {
 
 func damaged(t *harness.T, d damage) {
 	f := onTarget(t).keeping(hour)
-	data := random(t, 2*chunkSize+20)
+	data := t.RandomBytes(2*chunkSize + 20)
 	p := stored{t, t.Relocation(), data, f.put("P3.data-lost", "p", data)}
 	f.whole("P3.data-lost", "p", data)
 	d.do(p)
@@ -156,7 +156,7 @@ func damagedInRedis(t *harness.T) {
 			return set(physical(name, 2), frames[1])
 		}, 1, payload.Misplaced},
 	} {
-		data := random(t, 3*chunkSize)
+		data := t.RandomBytes(3 * chunkSize)
 		f.put("P3.data-lost", row.name, data)
 		f.whole("P3.data-lost", row.name, data)
 		var frames [][]byte

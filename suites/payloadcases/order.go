@@ -33,7 +33,7 @@ func frame(t *harness.T, order int, data []byte) []byte {
 }
 
 func chunksVisible(t *harness.T) {
-	data := random(t, 4*chunkSize+9)
+	data := t.RandomBytes(4*chunkSize + 9)
 	looked := false
 	f := onTarget(t).watched(func(call string, ref spi.Reference) {
 		if ref != index("p") {
@@ -61,7 +61,7 @@ func chunksVisible(t *harness.T) {
 // takenChunk takes the reference with a frame that differs in its last byte,
 // and with one that is whole but holds other data.
 func takenChunk(t *harness.T) {
-	data := random(t, 3*chunkSize)
+	data := t.RandomBytes(3 * chunkSize)
 	f := onTarget(t)
 	for _, order := range []int{0, 1, 2} {
 		right := data[order*chunkSize : (order+1)*chunkSize]
@@ -81,7 +81,7 @@ func takenChunk(t *harness.T) {
 }
 
 func takenIndex(t *harness.T) {
-	data := random(t, 2*chunkSize)
+	data := t.RandomBytes(2 * chunkSize)
 	f := onTarget(t)
 	x := f.put("P3.store-order", "p", data)
 	there := t.Relocation().MustFind(index("p")).Bytes
@@ -110,7 +110,7 @@ func (f framework) taken(requirement, what string, err error) {
 }
 
 func completed(t *harness.T) {
-	data := random(t, 4*chunkSize)
+	data := t.RandomBytes(4 * chunkSize)
 	f := onTarget(t)
 	if _, err := f.Put(t.Context(), plan("p", len(data)), bytes.NewReader(data[:3*chunkSize-1])); spi.KindOf(err) != spi.KindArgument {
 		f.fail("P3.store-order", err, "storing two of four chunks")

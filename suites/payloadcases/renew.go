@@ -32,7 +32,7 @@ func kept(t *harness.T, requirement string, ref spi.Reference, before, after, re
 }
 
 func renewExtends(t *harness.T) {
-	data := random(t, 3*chunkSize+1)
+	data := t.RandomBytes(3*chunkSize + 1)
 	x := onTarget(t).keeping(hour).put("P3.renew", "p", data)
 	refs := all("p", x)
 	before := t.Now()
@@ -61,7 +61,7 @@ func renewExtends(t *harness.T) {
 // renewKeepsAlive tries again with more time if the machine was too slow to
 // renew within the first retention.
 func renewKeepsAlive(t *harness.T) {
-	f, data := onTarget(t), random(t, 2*chunkSize)
+	f, data := onTarget(t), t.RandomBytes(2*chunkSize)
 	for _, retention := range []spi.Millis{150, 1500, 10_000} {
 		name := fmt.Sprint("p", retention)
 		began := t.Now()
@@ -84,7 +84,7 @@ func renewKeepsAlive(t *harness.T) {
 }
 
 func renewDue(t *harness.T) {
-	f, data := onTarget(t), random(t, chunkSize+1)
+	f, data := onTarget(t), t.RandomBytes(chunkSize+1)
 	const minute = 60_000 // by which the machine may be late
 	for _, row := range []struct {
 		name      string
@@ -113,7 +113,7 @@ func renewDue(t *harness.T) {
 
 func defaultRetention(t *harness.T) {
 	before := t.Now()
-	x := onTarget(t).put("P3.defaults", "p", random(t, 2*chunkSize+5))
+	x := onTarget(t).put("P3.defaults", "p", t.RandomBytes(2*chunkSize+5))
 	after := t.Now()
 	for _, ref := range all("p", x) {
 		kept(t, "P3.defaults", ref, before, after, day)

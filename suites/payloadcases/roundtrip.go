@@ -38,7 +38,7 @@ func roundTripCases() []harness.Case {
 
 // roundTrip cites the requirement when the payload can't be stored.
 func roundTrip(t *harness.T, f framework, requirement string, length, chunks int) {
-	data := random(t, length)
+	data := t.RandomBytes(length)
 	put := f.put(requirement, "p", data)
 	t.Checkf(len(put.Chunks) == chunks, "P3.bounds", "%d bytes became %d chunks, expected %d", length, len(put.Chunks), chunks)
 	f.Blobs = t.Relocation()
@@ -52,7 +52,7 @@ func sideBySide(t *harness.T) {
 	f := onTarget(t)
 	data := make([][]byte, payloads)
 	for i := range data {
-		data[i] = random(t, 5*chunkSize+i)
+		data[i] = t.RandomBytes(5*chunkSize + i)
 	}
 	data[1] = data[0]
 	t.Concurrently(payloads, func(i int) {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -110,15 +109,6 @@ func plan(name string, length int) payload.Plan {
 		Index: index(name), Length: int64(length), InventoryDigest: sha256.Sum256([]byte(name)),
 		Chunk: func(order int) spi.Reference { return chunk(name, order) },
 	}
-}
-
-// random returns n bytes of the case's own randomness.
-func random(t *harness.T, n int) []byte {
-	b := make([]byte, 0, n+8)
-	for len(b) < n {
-		b = binary.LittleEndian.AppendUint64(b, t.Rand().Uint64())
-	}
-	return b[:n]
 }
 
 // put stores a payload that must fit.

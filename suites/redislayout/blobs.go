@@ -65,11 +65,8 @@ func blobKeys(t *harness.T) {
 }
 
 func blobBytes(t *harness.T) {
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-	}
-	for i, payload := range [][]byte{nil, {0}, every, []byte("text"), []byte("12345"), []byte("3q2+7w=="), randomBytes(t, 100_000)} {
+	every := harness.EveryByte()
+	for i, payload := range [][]byte{nil, {0}, every, []byte("text"), []byte("12345"), []byte("3q2+7w=="), t.RandomBytes(100_000)} {
 		ref := spi.Reference(fmt.Sprint("r", i))
 		t.Relocation().MustStore(ref, payload, hour)
 		checkBlob(t, t.Redis(), ref, payload)
@@ -152,7 +149,7 @@ func foreignBlobCases() []harness.Case {
 func foreignBlob(t *harness.T) {
 	store := t.Relocation()
 	for i, ref := range oddReferences {
-		payload := randomBytes(t, 40*i)
+		payload := t.RandomBytes(40 * i)
 		set := t.Bracket(func() {
 			raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t, "SET")
 		})

@@ -76,7 +76,7 @@ func foreignValues(t *harness.T) {
 		plant(strings.Repeat("k", n), []byte("v"))
 	}
 	for _, n := range []int{0, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
-		plant(fmt.Sprint("value of ", n), randomBytes(t, n))
+		plant(fmt.Sprint("value of ", n), t.RandomBytes(n))
 	}
 	for _, key := range oddKeys {
 		plant("odd "+string(key[:min(len(key), 1000)]), []byte("\x00\xff\xfe\r\n"))

@@ -28,7 +28,7 @@ func memberCases() []harness.Case {
 			Requirements: []string{"L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
 				for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
-					checkPut(t, spi.Key(fmt.Sprint("value of ", n)), randomBytes(t, n), nil)
+					checkPut(t, spi.Key(fmt.Sprint("value of ", n)), t.RandomBytes(n), nil)
 				}
 			},
 		},
@@ -51,10 +51,7 @@ func memberCases() []harness.Case {
 			ID: "redislayout/member/raw-bytes", Title: "A value stands in its member as it is, be it all 256 bytes, text, JSON, digits or base64.",
 			Requirements: []string{"L9.raw-bytes", "L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
-				every := make([]byte, 256)
-				for i := range every {
-					every[i] = byte(i)
-				}
+				every := harness.EveryByte()
 				for i, value := range [][]byte{every, []byte("text"), []byte(`{"recordVersion":1}`), []byte("12345"), []byte("AQIDBA=="), {0}, {0x01, 0x95}, []byte("\xff\xfe")} {
 					checkPut(t, spi.Key(fmt.Sprint("k", i)), value, nil)
 				}
@@ -102,12 +99,4 @@ func batchMembers(t *harness.T) {
 		t.Checkf(e.Member.Version == string(versions[p.Key]), "L9.member",
 			"the version in the member of %q is %q, but Applied names %q", p.Key, e.Member.Version, versions[p.Key])
 	}
-}
-
-func randomBytes(t *harness.T, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(t.Rand().Uint32())
-	}
-	return b
 }

@@ -95,16 +95,9 @@ func references(t *harness.T) {
 
 func anyPayload(t *harness.T) {
 	r := t.Relocation()
-	all := make([]byte, 256)
-	for i := range all {
-		all[i] = byte(i)
-	}
-	random := make([]byte, 70_000)
-	for i := range random {
-		random[i] = byte(t.Rand().Uint32())
-	}
+	all := harness.EveryByte()
 	for i, payload := range [][]byte{
-		{}, {0}, {0xff}, all, random, []byte("12345"), []byte("-0"), []byte("1e5"), []byte("\r\n"), []byte("null"),
+		{}, {0}, {0xff}, all, t.RandomBytes(70_000), []byte("12345"), []byte("-0"), []byte("1e5"), []byte("\r\n"), []byte("null"),
 		[]byte("\xff\xfe\xed\xa0\x80"), []byte("e\u0301 \u00e9"), make([]byte, 1000),
 	} {
 		ref := spi.Reference(fmt.Sprint("r", i))

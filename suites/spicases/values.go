@@ -2,7 +2,6 @@ package spicases
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
 
@@ -116,21 +115,13 @@ func keysApart(t *harness.T, keys []spi.Key) {
 	l.MustDelete(keys...)
 }
 
-func allBytes() string {
-	b := make([]byte, 256)
-	for i := range b {
-		b[i] = byte(i)
-	}
-	return string(b)
-}
-
 // Value: bytes, at most 1 MiB, unchanged after the commit. The lengths are
 // where length prefixes change their own size.
 func valueBytes(t *harness.T) {
 	l := t.Location()
 	values := []string{
 		"", "\x00", "\x00\x00", "a\x00b", "\xff", "\xc3", "\xc3\x28", "\xed\xa0\x80", "\xf5\x80", "\xef\xbb\xbf", "\r\n", "\n", " ", " a ", "\t",
-		allBytes(), "0", "01", "1e5", "-0", "9007199254740993", "12345678901234567891", "0.1234567890123456789", "nil", "null", "true", "{}", `"`, `\`, `\u0000`, "caf\u00e9", "cafe\u0301", "\x01\x95\xa0", "AAEC", "$1\r\na\r\n",
+		string(harness.EveryByte()), "0", "01", "1e5", "-0", "9007199254740993", "12345678901234567891", "0.1234567890123456789", "nil", "null", "true", "{}", `"`, `\`, `\u0000`, "caf\u00e9", "cafe\u0301", "\x01\x95\xa0", "AAEC", "$1\r\na\r\n",
 	}
 	for _, n := range []int{31, 32, 127, 128, 255, 256, 32767, 32768, 65535, 65536} {
 		values = append(values, strings.Repeat("\xe9", n))
@@ -158,17 +149,10 @@ func valueEmpty(t *harness.T) {
 	same(t, "L3.value-size", "after bytes were replaced by none", records{"k": {Version: v}}, look(l, "k"))
 }
 
-func randomBytes(t *harness.T, n int) []byte {
-	b := make([]byte, n)
-	r := rand.NewChaCha8([32]byte{byte(t.Seed())})
-	r.Read(b)
-	return b
-}
-
 func valueLargest(t *harness.T) {
 	l := t.Location()
 	for _, n := range []int{spi.MaxValueBytes - 1, spi.MaxValueBytes} {
-		want := randomBytes(t, n)
+		want := t.RandomBytes(n)
 		l.MustPut("k", want, nil)
 		t.EqualBytes("L3.value-size", fmt.Sprintf("the value of %d bytes", n), want, l.MustFind("k").Value.Bytes)
 	}

@@ -166,7 +166,7 @@ func (k Keys) Dump(redisKey string) string {
 }
 
 // All lists the Redis keys under the prefix, sorted.
-func (k Keys) All() []string { return k.scan(escapeGlob(k.prefix) + ":*") }
+func (k Keys) All() []string { return k.scan(harness.EscapeGlob(k.prefix) + ":*") }
 
 // Server lists the Redis keys of the whole server, which must be the case's own.
 func (k Keys) Server() []string { return k.scan("*") }
@@ -182,10 +182,6 @@ func (k Keys) scan(pattern string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
 
 // HashTag is the part of a key that Redis Cluster hashes: what stands between
