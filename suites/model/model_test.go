@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
-	"github.com/zlink-systems/zlink-conformance/spi"
 	"github.com/zlink-systems/zlink-conformance/suites/model"
 	"github.com/zlink-systems/zlink-conformance/suites/suitetest"
 )
@@ -51,11 +49,7 @@ func TestKeepsArtifacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	deaf := location(func(l *faulty) {
-		l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
-			return l.LocationStore.Write(ctx, spi.WriteRequest{Mutations: w.Mutations})
-		}
-	})(t)
+	deaf := mutant(t, "batch/no-condition-check").Target()
 	harness.Run(t.Context(), harness.Config{
 		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: targets.InProcess(refprovider.New()), Env: env,
 		Parallel: 4, Timeout: time.Minute, Artifacts: folder,

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
-	"github.com/zlink-systems/zlink-conformance/internal/mutants"
 	"github.com/zlink-systems/zlink-conformance/internal/redistest"
 	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/result"
@@ -57,10 +56,6 @@ scan s prefix "" limit 10`, nil},
 
 func TestReplaysRetentions(t *testing.T) {
 	env := redistest.Env(t)
-	all := map[string]mutants.Mutant{}
-	for _, m := range mutants.All() {
-		all[m.ID] = m
-	}
 	for _, r := range ofRetentions {
 		script, err := model.ParseScript(r.script)
 		if err != nil {
@@ -71,11 +66,7 @@ func TestReplaysRetentions(t *testing.T) {
 			suitetest.Passes(t, env, targets.InProcess(refprovider.New()), replay)
 		}
 		for _, id := range r.finds {
-			m, ok := all[id]
-			if !ok {
-				t.Errorf("no mutant %s", id)
-				continue
-			}
+			m := mutant(t, id)
 			c := suitetest.Run(t, env, m.Target(), replay, 1).Cases[0]
 			// A retention that is not kept shows as an expiry that is not what it must be.
 			want := append([]string{"L3.expiry-clock", "R3.expiry-clock", "R4.renew"}, m.Requirements...)
