@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
@@ -65,7 +64,7 @@ func everyError(p targets.Provider, change func(error) error) targets.Provider {
 // reclassified reports errors of one kind as errors of another.
 func reclassified(from, to spi.ErrorKind) func() targets.Provider {
 	return func() targets.Provider {
-		return everyError(refprovider.New(), func(err error) error {
+		return everyError(targets.Reference(), func(err error) error {
 			if spi.KindOf(err) == from {
 				return &spi.Error{Kind: to, Message: err.Error()}
 			}
@@ -76,7 +75,7 @@ func reclassified(from, to spi.ErrorKind) func() targets.Provider {
 
 // deafToTokens starts operations whatever their token says.
 func deafToTokens() targets.Provider {
-	return around(refprovider.New(), func() func(context.Context, func(context.Context) error) error {
+	return around(targets.Reference(), func() func(context.Context, func(context.Context) error) error {
 		return func(ctx context.Context, operation func(context.Context) error) error {
 			return operation(context.WithoutCancel(ctx))
 		}
@@ -85,7 +84,7 @@ func deafToTokens() targets.Provider {
 
 // poisoned keeps the first failure of a connection.
 func poisoned() targets.Provider {
-	return around(refprovider.New(), func() func(context.Context, func(context.Context) error) error {
+	return around(targets.Reference(), func() func(context.Context, func(context.Context) error) error {
 		var mu sync.Mutex
 		var first error
 		return func(ctx context.Context, operation func(context.Context) error) error {
@@ -108,7 +107,7 @@ func poisoned() targets.Provider {
 
 // looksFirst goes to Redis before it looks at the arguments.
 func looksFirst() targets.Provider {
-	return hooked(refprovider.New(), func(l *location) {
+	return hooked(targets.Reference(), func(l *location) {
 		look := func(ctx context.Context) { _, _ = l.LocationStore.Read(ctx, "look") }
 		l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 			look(ctx)
