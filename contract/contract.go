@@ -134,7 +134,8 @@ func parse(data []byte) (*Catalogue, error) {
 
 var (
 	idForm     = regexp.MustCompile(`^[A-Z][0-9]+\.[a-z0-9]+(-[a-z0-9]+)*$`)
-	sourceForm = regexp.MustCompile(`^(location-store|relocation-store|java-interface|cpp-interface) (§[0-9]+(\.[0-9]+)?|"[^"]+")$`)
+	sourceForm = regexp.MustCompile(`^(location-store|relocation-store|java-interface|cpp-interface) ` +
+		`(§[0-9]+(\.[0-9]+)?|"[^"]+")$`)
 )
 
 func validate(r Requirement) error {

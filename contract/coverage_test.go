@@ -44,7 +44,8 @@ func TestCoverageProblems(t *testing.T) {
 		{"unknown in mutant", fullCases, append(fullMutants, MutantRef{"o", []string{"L4.drop"}}),
 			[]string{`mutant o names the unknown requirement "L4.drop"`}, Totals{3, 2, 2, 2, 0}},
 		{"untestable with case and mutant counts in no total",
-			append(fullCases, CaseRef{"b", []string{"L6.no-internals"}}), append(fullMutants, MutantRef{"o", []string{"L6.no-internals"}}),
+			append(fullCases, CaseRef{"b", []string{"L6.no-internals"}}),
+			append(fullMutants, MutantRef{"o", []string{"L6.no-internals"}}),
 			nil, Totals{3, 2, 2, 2, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,11 +88,13 @@ func TestCoverageRows(t *testing.T) {
 
 func TestCoverageOfProofs(t *testing.T) {
 	proofs := []Proof{{"L4.put", "a", "m"}, {"L4.put", "b", "n"}}
-	report := Coverage(three(t), []CaseRef{{"a", []string{"L4.put", "L4.delete"}}}, []MutantRef{{"m", []string{"L4.put", "L4.delete"}}}, proofs)
+	report := Coverage(three(t), []CaseRef{{"a", []string{"L4.put", "L4.delete"}}},
+		[]MutantRef{{"m", []string{"L4.put", "L4.delete"}}}, proofs)
 	if got := report.Rows[0].Proof; got == nil || *got != proofs[0] {
 		t.Errorf("L4.put is proven by %v, want %v", got, proofs[0])
 	}
-	if diff := cmp.Diff([]Problem{{Kind: NoProof, Requirement: "L4.delete"}}, report.Problems); diff != "" || report.Totals.WithProof != 1 {
+	if diff := cmp.Diff([]Problem{{Kind: NoProof, Requirement: "L4.delete"}}, report.Problems); diff != "" ||
+		report.Totals.WithProof != 1 {
 		t.Errorf("%d proven, problems (-want +got):\n%s", report.Totals.WithProof, diff)
 	}
 	if none := Coverage(three(t), nil, nil, []Proof{}); len(none.Problems) != 6 {

@@ -165,7 +165,8 @@ func TestServerRefuses(t *testing.T) {
 			l := openLocation(t, f.options)
 			r := openRelocation(t, f.options)
 
-			_, err := l.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: "a"}, spi.Put{Key: "b", Bytes: []byte("v")}}})
+			_, err := l.Write(ctx, spi.WriteRequest{
+				Mutations: []spi.Mutation{spi.Delete{Key: "a"}, spi.Put{Key: "b", Bytes: []byte("v")}}})
 			wantKind(t, err, spi.KindStoreFailure)
 			_, err = r.Put(ctx, "r", []byte("v"), 1000)
 			wantKind(t, err, spi.KindStoreFailure)

@@ -60,7 +60,8 @@ func decodeMember(raw string) (layout.Member, error) {
 		return layout.Member{}, storeFailure(err)
 	}
 	if n := len(member.Version); n < 1 || n > spi.MaxVersionBytes || !utf8.ValidString(member.Version) {
-		return layout.Member{}, storeFailure(fmt.Errorf("the version of key %q is not 1..%d bytes of UTF-8", member.Key, spi.MaxVersionBytes))
+		return layout.Member{}, storeFailure(fmt.Errorf("the version of key %q is not 1..%d bytes of UTF-8", member.Key,
+			spi.MaxVersionBytes))
 	}
 	return member, nil
 }

@@ -210,9 +210,11 @@ func TestUnreadableRecords(t *testing.T) {
 			_, err := f.location.Read(ctx, "bad")
 			wantKind(t, err, spi.KindStoreFailure)
 			for _, condition := range []spi.Condition{
-				spi.MissingCondition{Key: "bad"}, spi.VersionCondition{Key: "bad", Expected: "1"}, spi.ValueCondition{Key: "bad", Expected: []byte("v")},
+				spi.MissingCondition{Key: "bad"}, spi.VersionCondition{Key: "bad", Expected: "1"},
+				spi.ValueCondition{Key: "bad", Expected: []byte("v")},
 			} {
-				_, err = f.location.Write(ctx, spi.WriteRequest{Conditions: []spi.Condition{condition}, Mutations: []spi.Mutation{spi.Put{Key: "good", Bytes: []byte("w")}}})
+				_, err = f.location.Write(ctx, spi.WriteRequest{Conditions: []spi.Condition{condition},
+					Mutations: []spi.Mutation{spi.Put{Key: "good", Bytes: []byte("w")}}})
 				wantKind(t, err, spi.KindStoreFailure)
 			}
 			_, err = f.location.Scan(ctx, spi.ScanRequest{Limit: 10})
@@ -225,7 +227,8 @@ func TestUnreadableRecords(t *testing.T) {
 			}
 			f.put("good", "still writable")
 
-			result, err := f.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: "good", Bytes: []byte("w")}, spi.Put{Key: "bad", Bytes: []byte("new")}}})
+			result, err := f.location.Write(ctx, spi.WriteRequest{
+				Mutations: []spi.Mutation{spi.Put{Key: "good", Bytes: []byte("w")}, spi.Put{Key: "bad", Bytes: []byte("new")}}})
 			if raw == "" {
 				wantKind(t, err, spi.KindStoreFailure)
 				if f.value("good") != "still writable" {
@@ -255,7 +258,8 @@ func TestWrongBookkeepingAppliesNothing(t *testing.T) {
 		f.redis.Del(ctx, key)
 		f.redis.Rename(ctx, key+"-saved", key)
 	}
-	f.redis.ZAdd(ctx, layout.RecordKey(prefix, "k"), redis.Z{Score: 1e9, Member: layout.EncodeMember(nil, layout.Member{Key: "k", Version: "x"})})
+	f.redis.ZAdd(ctx, layout.RecordKey(prefix, "k"),
+		redis.Z{Score: 1e9, Member: layout.EncodeMember(nil, layout.Member{Key: "k", Version: "x"})})
 	_, err := f.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("hidden")}}})
 	wantKind(t, err, spi.KindStoreFailure)
 }
@@ -317,14 +321,16 @@ func TestArguments(t *testing.T) {
 	long := spi.Key(strings.Repeat("k", 1025))
 	put := func(key spi.Key, size int) spi.Mutation { return spi.Put{Key: key, Bytes: make([]byte, size)} }
 	for name, request := range map[string]spi.WriteRequest{
-		"empty key":           {Mutations: []spi.Mutation{put("", 1)}},
-		"long key":            {Mutations: []spi.Mutation{put(long, 1)}},
-		"invalid UTF-8":       {Mutations: []spi.Mutation{spi.Delete{Key: "\xff"}}},
-		"long value":          {Mutations: []spi.Mutation{put("k", 1<<20+1)}},
-		"key twice":           {Mutations: []spi.Mutation{put("k", 1), spi.Delete{Key: "k"}}},
-		"condition twice":     {Conditions: []spi.Condition{spi.MissingCondition{Key: "k"}, spi.VersionCondition{Key: "k", Expected: "1"}}},
-		"empty version":       {Conditions: []spi.Condition{spi.VersionCondition{Key: "k"}}},
-		"long version":        {Conditions: []spi.Condition{spi.VersionCondition{Key: "k", Expected: spi.Version(strings.Repeat("1", 4097))}}},
+		"empty key":     {Mutations: []spi.Mutation{put("", 1)}},
+		"long key":      {Mutations: []spi.Mutation{put(long, 1)}},
+		"invalid UTF-8": {Mutations: []spi.Mutation{spi.Delete{Key: "\xff"}}},
+		"long value":    {Mutations: []spi.Mutation{put("k", 1<<20+1)}},
+		"key twice":     {Mutations: []spi.Mutation{put("k", 1), spi.Delete{Key: "k"}}},
+		"condition twice": {Conditions: []spi.Condition{spi.MissingCondition{Key: "k"},
+			spi.VersionCondition{Key: "k", Expected: "1"}}},
+		"empty version": {Conditions: []spi.Condition{spi.VersionCondition{Key: "k"}}},
+		"long version": {Conditions: []spi.Condition{
+			spi.VersionCondition{Key: "k", Expected: spi.Version(strings.Repeat("1", 4097))}}},
 		"long expected value": {Conditions: []spi.Condition{spi.ValueCondition{Key: "k", Expected: make([]byte, 1<<20+1)}}},
 		"4 MiB and 1":         {Mutations: []spi.Mutation{put("a", 1<<20), put("b", 1<<20), put("c", 1<<20), put("d", 1<<20-3)}},
 		"nil mutation":        {Mutations: []spi.Mutation{nil}},

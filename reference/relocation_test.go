@@ -115,7 +115,8 @@ func TestBlobExpires(t *testing.T) {
 func TestBlobSizes(t *testing.T) {
 	b := startBlobs(t)
 	payload := bytes.Repeat([]byte("0123456789"), spi.MaxBlobBytes/10+1)
-	if _, err := b.store.Put(context.Background(), "r", payload[:spi.MaxBlobBytes+1], 60000); spi.KindOf(err) != spi.KindArgument {
+	if _, err := b.store.Put(context.Background(), "r", payload[:spi.MaxBlobBytes+1],
+		60000); spi.KindOf(err) != spi.KindArgument {
 		t.Errorf("one byte too many: %v", err)
 	}
 	for _, size := range []int{0, spi.MaxBlobBytes} {

@@ -20,14 +20,16 @@ const ns = prefix + ":{zlink-location-v3}:opaque:"
 // L5.prefix: byte for byte, no glob, in pages of any size.
 func TestScanPrefix(t *testing.T) {
 	f := start(t, redistest.Start(t))
-	keys := []string{"a", "a*", "a*b", "ab", "A", "a\x00", "a\x00\x00", "ü", "üb", "u", "\U0010FFFFx", "[a]", strings.Repeat("z", 1024)}
+	keys := []string{"a", "a*", "a*b", "ab", "A", "a\x00", "a\x00\x00", "ü", "üb", "u", "\U0010FFFFx", "[a]",
+		strings.Repeat("z", 1024)}
 	var mutations []spi.Mutation
 	for _, key := range keys {
 		mutations = append(mutations, spi.Put{Key: spi.Key(key), Bytes: []byte("v")})
 	}
 	f.apply(mutations...)
 	slices.Sort(keys)
-	for _, p := range []string{"", "a", "a*", "a\x00", "ü", "\u00c3", "\U0010FFFF", "[a]", "x", strings.Repeat("z", 1024), strings.Repeat("z", 1023)} {
+	for _, p := range []string{"", "a", "a*", "a\x00", "ü", "\u00c3", "\U0010FFFF", "[a]", "x", strings.Repeat("z", 1024),
+		strings.Repeat("z", 1023)} {
 		var want []string
 		for _, key := range keys {
 			if strings.HasPrefix(key, p) {
@@ -202,7 +204,8 @@ func TestCleanup(t *testing.T) {
 	expired := func(key string) {
 		f.put(spi.Key(key), "v")
 		member := layout.EncodeMember(nil, layout.Member{Key: key, Value: []byte("v"), Version: key, ExpiresAt: minuteAgo})
-		f.redis.ZAdd(ctx, layout.RecordKey(prefix, key), redis.Z{Score: float64(f.redis.Incr(ctx, ns+"sequence").Val()), Member: member})
+		f.redis.ZAdd(ctx, layout.RecordKey(prefix, key),
+			redis.Z{Score: float64(f.redis.Incr(ctx, ns+"sequence").Val()), Member: member})
 		f.redis.ZAdd(ctx, ns+"cleanup", redis.Z{Score: 1, Member: key})
 	}
 	f.put("deleted", "v")
@@ -221,7 +224,8 @@ func TestCleanup(t *testing.T) {
 	// The snapshot is abandoned: its time is over.
 	f.redis.ZAddXX(ctx, ns+"snapshot-expiry", redis.Z{Score: 1, Member: f.redis.ZRange(ctx, ns+"snapshot-expiry", 0, 0).Val()[0]})
 	expired("expired")
-	f.redis.ZAdd(ctx, ns+"cleanup", redis.Z{Score: 1, Member: "no map row"}, redis.Z{Score: 1, Member: "outside"}, redis.Z{Score: 1, Member: "no record"})
+	f.redis.ZAdd(ctx, ns+"cleanup", redis.Z{Score: 1, Member: "no map row"}, redis.Z{Score: 1, Member: "outside"},
+		redis.Z{Score: 1, Member: "no record"})
 	f.redis.HSet(ctx, ns+"map", "outside", "kept-by-somebody-else", "no record", layout.RecordKey(prefix, "no record"))
 	f.redis.Set(ctx, "kept-by-somebody-else", "x", 0)
 	f.due(ns)

@@ -72,7 +72,8 @@ func (s *store) eval(ctx context.Context, script *redis.Script, key string, args
 // contextError keeps timeout and cancellation apart (L6.unknown-outcome).
 func contextError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &spi.Error{Kind: spi.KindTimeout, Message: "the operation timeout passed; whether Redis applied the operation is unknown", Err: err}
+		return &spi.Error{Kind: spi.KindTimeout,
+			Message: "the operation timeout passed; whether Redis applied the operation is unknown", Err: err}
 	}
 	return &spi.Error{Kind: spi.KindCancelled, Message: "the caller cancelled the operation", Err: err}
 }

@@ -70,7 +70,8 @@ func Serve(ctx context.Context, p Provider, in io.Reader, out io.Writer) error {
 	p.Info.Protocol = protocol.Version
 	ctx, cancel := context.WithCancel(ctx)
 	ctx = targets.CaseContext(ctx) // so that even an operation that ignores its token is given up at the end
-	s := &server{provider: p, out: out, running: map[int64]context.CancelFunc{}, held: map[int64]heldResult{}, stores: map[int64]any{}}
+	s := &server{provider: p, out: out, running: map[int64]context.CancelFunc{}, held: map[int64]heldResult{},
+		stores: map[int64]any{}}
 	err := s.serve(ctx, in)
 	cancel()
 	s.work.Wait()

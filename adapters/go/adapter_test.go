@@ -58,7 +58,8 @@ func TestBadRequests(t *testing.T) {
 		},
 	})
 	const redis = `"redis":{"host":"h","port":1,"db":0,"tls":false}`
-	if got, want := ask(`{"id":1,"op":"open","handle":1,"store":"location",`+redis+`,"new":{"a":1}}`), `{"id":1,"result":{"kind":"opened"}}`; got != want {
+	if got, want := ask(`{"id":1,"op":"open","handle":1,"store":"location",`+redis+`,"new":{"a":1}}`),
+		`{"id":1,"result":{"kind":"opened"}}`; got != want {
 		t.Errorf("open answers %s, want %s", got, want)
 	}
 	for _, row := range []struct{ request, kind, message string }{
@@ -71,8 +72,10 @@ func TestBadRequests(t *testing.T) {
 		{`{"id":7,"op":"recheck","of":3}`, "internal", "request 3"},
 		{`{"id":7,"op":"location.read","handle":1}`, "internal", `"key"`},
 		{`{"id":7,"op":"location.scan","handle":1,"prefix":""}`, "internal", `"limit"`},
-		{`{"id":7,"op":"location.write","handle":1,"conditions":[{"kind":"odd","key":"k"}]}`, "internal", `conditions[0]: unknown kind "odd"`},
-		{`{"id":7,"op":"location.write","handle":1,"mutations":[{"kind":"put","key":"k"}]}`, "internal", "mutations[0]: bytes are missing"},
+		{`{"id":7,"op":"location.write","handle":1,"conditions":[{"kind":"odd","key":"k"}]}`, "internal",
+			`conditions[0]: unknown kind "odd"`},
+		{`{"id":7,"op":"location.write","handle":1,"mutations":[{"kind":"put","key":"k"}]}`, "internal",
+			"mutations[0]: bytes are missing"},
 		{`{"id":7,"op":"open","handle":2,"store":"location"}`, "internal", `"redis"`},
 		{`{"id":7,"op":"open","handle":2,"store":"relocation",` + redis + `}`, "unsupported", "relocation"},
 		{`{"id":7,"op":"open","handle":2,"store":"other",` + redis + `}`, "unsupported", `"other"`},
@@ -83,7 +86,8 @@ func TestBadRequests(t *testing.T) {
 			Error struct{ Kind, Message string }
 		}
 		got := ask(row.request)
-		if err := json.Unmarshal([]byte(got), &a); err != nil || a.ID != 7 || a.Error.Kind != row.kind || !strings.Contains(a.Error.Message, row.message) {
+		if err := json.Unmarshal([]byte(got), &a); err != nil || a.ID != 7 || a.Error.Kind != row.kind ||
+			!strings.Contains(a.Error.Message, row.message) {
 			t.Errorf("%s is answered by %s; want an error %s that says %s", row.request, got, row.kind, row.message)
 		}
 	}
@@ -109,7 +113,8 @@ func TestEndOfInput(t *testing.T) {
 	go func() {
 		served <- adapter.Serve(t.Context(), provider, requests, io.MultiWriter(&out, onFirstWrite(opened)))
 	}()
-	for i, line := range []string{`{"id":1,"op":"open","handle":1,"store":"location","redis":{}}`, `{"id":2,"op":"location.read","handle":1,"key":"k"}`} {
+	for i, line := range []string{`{"id":1,"op":"open","handle":1,"store":"location","redis":{}}`,
+		`{"id":2,"op":"location.read","handle":1,"key":"k"}`} {
 		if i == 1 {
 			<-opened
 		}
@@ -149,7 +154,8 @@ func TestServeFails(t *testing.T) {
 	}
 	out, w := io.Pipe()
 	out.CloseWithError(broken)
-	if err := adapter.Serve(t.Context(), adapter.Provider{}, strings.NewReader(`{"id":1,"op":"hello"}`), w); !errors.Is(err, broken) {
+	if err := adapter.Serve(t.Context(), adapter.Provider{}, strings.NewReader(`{"id":1,"op":"hello"}`), w); !errors.Is(err,
+		broken) {
 		t.Errorf("a broken output: %v", err)
 	}
 }

@@ -197,7 +197,8 @@ func (s *server) relocation(ctx context.Context, r *protocol.Request, store targ
 	}
 }
 
-func (s *server) readBlob(ctx context.Context, r *protocol.Request, store targets.Relocation, ref spi.Reference) (*protocol.Result, error) {
+func (s *server) readBlob(ctx context.Context, r *protocol.Request, store targets.Relocation,
+	ref spi.Reference) (*protocol.Result, error) {
 	switch {
 	case r.Hold:
 		result, recheck, err := store.ReadHeld(ctx, ref)

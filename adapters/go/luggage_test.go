@@ -28,7 +28,8 @@ func TestLuggage(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		packages := strings.Fields(string(out))
-		if missing := slices.DeleteFunc(slices.Clone(kit), func(p string) bool { return slices.Contains(packages, p) }); len(missing) > 0 {
+		if missing := slices.DeleteFunc(slices.Clone(kit),
+			func(p string) bool { return slices.Contains(packages, p) }); len(missing) > 0 {
 			t.Errorf("%s: the list is not that of the kit, it lacks %q", name, missing)
 		}
 		extra := slices.DeleteFunc(packages, func(p string) bool {

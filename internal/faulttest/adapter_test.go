@@ -99,7 +99,8 @@ func misbehave(mode, dir string) error {
 		})
 		p = onLocationWith(p, func(c targets.StoreConfig, l *location) {
 			l.read = func(context.Context, spi.Key) (spi.ReadResult, error) {
-				return nil, &spi.Error{Kind: spi.KindStoreFailure, Type: c.Redis.Password, Message: "no answer from " + c.Redis.URL}
+				return nil, &spi.Error{Kind: spi.KindStoreFailure, Type: c.Redis.Password,
+					Message: "no answer from " + c.Redis.URL}
 			}
 		})
 	case "hostile":

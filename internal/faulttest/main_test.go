@@ -153,7 +153,8 @@ func (r *row) wait() *row {
 		}
 	}
 	r.t.Logf("status %d after %.1f s, peak %d MiB; JUnit: %d tests, %d failures, %d errors, %d skipped; %s",
-		r.status, r.took.Seconds(), r.peak>>20, r.junit.Tests, r.junit.Failures, r.junit.Errors, r.junit.Skipped, lastLine(r.stdout.String()))
+		r.status, r.took.Seconds(), r.peak>>20, r.junit.Tests, r.junit.Failures, r.junit.Errors, r.junit.Skipped,
+		lastLine(r.stdout.String()))
 	if text := strings.TrimSpace(r.stderr.String()); text != "" {
 		r.t.Logf("stderr: %.600s", text)
 	}

@@ -114,8 +114,10 @@ func await(t *testing.T, what string, condition func() bool) {
 
 // keyless are the commands that a run may send to a Redis that it shares with
 // others: none of them changes data, configuration or other clients.
-var keyless = []string{"HELLO", "AUTH", "SELECT", "PING", "ECHO", "INFO", "TIME", "COMMAND", "MULTI", "EXEC", "DISCARD", "UNWATCH",
-	"CLIENT SETINFO", "CLIENT SETNAME", "CLIENT ID", "CLIENT GETNAME", "CLIENT MAINT_NOTIFICATIONS", "SCRIPT LOAD", "SCRIPT EXISTS", "CLUSTER", "READONLY", "ASKING", "QUIT", "MONITOR", "ROLE"}
+var keyless = []string{"HELLO", "AUTH", "SELECT", "PING", "ECHO", "INFO", "TIME", "COMMAND", "MULTI", "EXEC", "DISCARD",
+	"UNWATCH",
+	"CLIENT SETINFO", "CLIENT SETNAME", "CLIENT ID", "CLIENT GETNAME", "CLIENT MAINT_NOTIFICATIONS", "SCRIPT LOAD",
+	"SCRIPT EXISTS", "CLUSTER", "READONLY", "ASKING", "QUIT", "MONITOR", "ROLE"}
 
 // A run on a Redis that is not its own touches keys under its own prefix and
 // nothing else, also from inside of scripts.

@@ -50,7 +50,8 @@ func TestCredentials(t *testing.T) {
 			if mode == "kill-redis" {
 				s, _ = server(t, redisenv.ServerOptions{Username: "judge", Password: secret})
 			}
-			args := append([]string{"--redis", s.ConnInfo().URL, "--verbose", "--run", "spi/read", "--run", "spi/expiry"}, reportFlags...)
+			args := append([]string{"--redis", s.ConnInfo().URL, "--verbose", "--run", "spi/read", "--run", "spi/expiry"},
+				reportFlags...)
 			if mode == "hang" {
 				args = append(args, "--timeout", "500ms")
 			}
@@ -85,7 +86,8 @@ func TestCredentialsInMistakes(t *testing.T) {
 		"user:Gehe1m@host": 2, "redis:/user:Gehe1m@host": 2, "redis://user:Gehe1m@host:port": 2, "redis://user:Gehe1m%zz@host": 2,
 		"redis://user:Gehe1m@host/?nonsense=1": 2, "http://user:Gehe1m@host": 2} {
 		r := newRow(t, "--redis", at).run().oneLine("--redis")
-		if all := r.stderr.String() + r.stdout.String() + fmt.Sprint(written(t, r)); strings.Contains(all, "Gehe1m") || r.status != status {
+		if all := r.stderr.String() + r.stdout.String() + fmt.Sprint(written(t, r)); strings.Contains(all, "Gehe1m") ||
+			r.status != status {
 			t.Errorf("%s: status %d, want %d: %s", at, r.status, status, all)
 		}
 	}
@@ -129,7 +131,8 @@ func TestHostileText(t *testing.T) {
 				}
 			}
 			// In the code blocks of Markdown it is text.
-			if outside := regexp.MustCompile("(?s)```text.*?\n```").ReplaceAllString(all["out.md"], ""); strings.Contains(outside, "<script>") {
+			if outside := regexp.MustCompile("(?s)```text.*?\n```").ReplaceAllString(all["out.md"], ""); strings.Contains(outside,
+				"<script>") {
 				t.Error("out.md holds the script outside of code blocks")
 			}
 		})

@@ -91,7 +91,8 @@ func TestDiskFull(t *testing.T) {
 	args := []string{"--redis", "local", "--run", "spi/read"}
 	for _, flag := range []string{"--json", "--html", "--markdown"} {
 		t.Run(flag, func(t *testing.T) {
-			newRow(t, append(args, flag, "/dev/full")...).run().want(3, 0, 0).oneLine("cannot write /dev/full: no space left on device")
+			newRow(t, append(args, flag, "/dev/full")...).run().want(3, 0,
+				0).oneLine("cannot write /dev/full: no space left on device")
 		})
 	}
 	t.Run("--junit", func(t *testing.T) {

@@ -31,10 +31,13 @@ func TestFailingTarget(t *testing.T) {
 		{mode: "huge-line", status: 0, says: []string{"CONFORMS"}, memory: 300 * mebi},
 		{mode: "huge-message", status: 0, says: []string{"CONFORMS"}, memory: 300 * mebi},
 		{mode: "stubborn", status: 0, says: []string{"CONFORMS"}},
-		{mode: "late", args: []string{"--timeout", "500ms"}, status: 3, errors: -1, says: []string{"NOT JUDGED", "no end within 500ms (--timeout)"}},
+		{mode: "late", args: []string{"--timeout", "500ms"}, status: 3, errors: -1,
+			says: []string{"NOT JUDGED", "no end within 500ms (--timeout)"}},
 		{mode: "slow-start", status: 0, says: []string{"CONFORMS"}},
-		{mode: "crash-loop", args: []string{"--parallel", "1"}, status: 3, errors: -1, says: []string{"NOT JUDGED", "exit status 7", "last words: out of memory", "after 5 restarts"}},
-		{mode: "dies-once", status: 3, errors: -1, says: []string{"NOT JUDGED", "exit status 7", "last words: out of memory", " pass"}},
+		{mode: "crash-loop", args: []string{"--parallel", "1"}, status: 3, errors: -1,
+			says: []string{"NOT JUDGED", "exit status 7", "last words: out of memory", "after 5 restarts"}},
+		{mode: "dies-once", status: 3, errors: -1,
+			says: []string{"NOT JUDGED", "exit status 7", "last words: out of memory", " pass"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +57,8 @@ func TestFailingTarget(t *testing.T) {
 func TestRunGoesOnAfterADeath(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	r := newRow(t, "--redis", "local", "--run", "spi", "--skip", "spi/size", "--parallel", "4").target("dies-once").run().want(3, 0, -1)
+	r := newRow(t, "--redis", "local", "--run", "spi", "--skip", "spi/size", "--parallel", "4").target("dies-once").run().want(3,
+		0, -1)
 	if r.junit.Errors > 4 || r.junit.Tests < 100 {
 		t.Errorf("%d of %d cases are errors, expected no more than the 4 at once", r.junit.Errors, r.junit.Tests)
 	}
@@ -95,7 +99,8 @@ func TestSilentTarget(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
 	r := newRow(t, "--redis", "local", "--run", "spi", "--timeout", "6s").target("silent").run().want(3, 0, -1).
-		says("NOT JUDGED: the run ended early: the target kept silent: 3 operations in a row had no answer", "also after 2 restarts")
+		says("NOT JUDGED: the run ended early: the target kept silent: 3 operations in a row had no answer",
+			"also after 2 restarts")
 	if r.took > 90*time.Second {
 		t.Errorf("took %v", r.took)
 	}
@@ -105,9 +110,11 @@ func TestSilentTarget(t *testing.T) {
 func TestSilentStore(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	r := newRow(t, "--redis", "local", "--run", "spi/read", "--run", "spi/put", "--run", "spi/renew", "--run", "spi/blob-retention",
+	r := newRow(t, "--redis", "local", "--run", "spi/read", "--run", "spi/put", "--run", "spi/renew", "--run",
+		"spi/blob-retention",
 		"--run", "spi/relocation", "--timeout", "15s", "--parallel", "4").target("silent-relocation").run().want(3, 0, -1).
-		says("not started: the target kept silent at its relocation store: 3 operations in a row had no answer, while its location store gave some")
+		says("not started: the target kept silent at its relocation store: 3 operations in a row had no answer, while its " +
+			"location store gave some")
 	for _, s := range r.junit.Suites {
 		for _, c := range s.Testcases {
 			if s.Name == "spi/read" && (c.Error != nil || c.Skipped != nil) {

@@ -92,7 +92,8 @@ func (s *sweeper) run(ctx context.Context) {
 		started := time.Now()
 		// What stays, and all of it on a Redis that is gone, is left to the last look.
 		_ = eachKey(ctx, s.client, s.prefix, func(keys []string) error {
-			return unlink(ctx, s.client, slices.DeleteFunc(keys, func(k string) bool { return len(k) < s.size || !ended[k[:s.size]] }))
+			return unlink(ctx, s.client, slices.DeleteFunc(keys,
+				func(k string) bool { return len(k) < s.size || !ended[k[:s.size]] }))
 		})
 		select {
 		case <-time.After(4 * time.Since(started)):

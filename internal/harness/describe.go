@@ -204,7 +204,8 @@ func bytesDiff(want, got []byte) string {
 		}
 		return hex.EncodeToString(b[from:to])
 	}
-	return fmt.Sprintf("- expected %d bytes\n+ got %d bytes\nfirst difference at offset %d, with up to 8 bytes before it:\n- %s\n+ %s",
+	return fmt.Sprintf("- expected %d bytes\n+ got %d bytes\nfirst difference at offset %d, with up to 8 "+
+		"bytes before it:\n- %s\n+ %s",
 		len(want), len(got), at, around(want), around(got))
 }
 

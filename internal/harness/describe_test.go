@@ -51,7 +51,8 @@ func TestLeftOutEvidenceIsCounted(t *testing.T) {
 		c.op(fmt.Sprintf("operation %d", i+1))
 	}
 	// 25 operations: the last 19 are shown, under a line that counts the others.
-	if n := len(c.ops); n != maxOperations || c.ops[0] != "… 6 earlier operations not shown" || c.ops[1] != "operation 7" || c.ops[n-1] != "operation 25" {
+	if n := len(c.ops); n != maxOperations || c.ops[0] != "… 6 earlier operations not shown" || c.ops[1] != "operation 7" ||
+		c.ops[n-1] != "operation 25" {
 		t.Errorf("got %d:\n%s", n, strings.Join(c.ops, "\n"))
 	}
 }

@@ -21,7 +21,8 @@ func TestDifferenceShowsWhatDiffers(t *testing.T) {
 	}{
 		{"the same", value(long, "1", 5), value(long, "1", 5), ""},
 		{"a byte", value([]byte("a"), "1", 0), value([]byte("b"), "1", 0), `the bytes "b", expected "a"`},
-		{"the version and the expiry", value(nil, "1", 5), value(nil, "2", 6), `the version "2", expected "1" and the expiry 6, expected 5`},
+		{"the version and the expiry", value(nil, "1", 5), value(nil, "2", 6),
+			`the version "2", expected "1" and the expiry 6, expected 5`},
 		{"deep in a long value", value(long, "1", 0), value(other, "1", 0),
 			"the bytes (1000 bytes, 7676767676767676…), expected (1000 bytes, 7676767676767676…) " +
 				"(they differ from byte 700 on: 7776767676767676, expected 7676767676767676)"},

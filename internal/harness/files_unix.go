@@ -18,5 +18,6 @@ func enoughFiles() error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || l.Cur >= minOpenFiles {
 		return nil
 	}
-	return fmt.Errorf("only %d files may be open at once, but a run needs %d: raise the limit, as with ulimit -n 1024", l.Cur, minOpenFiles)
+	return fmt.Errorf("only %d files may be open at once, but a run needs %d: raise the limit, as with ulimit -n 1024", l.Cur,
+		minOpenFiles)
 }

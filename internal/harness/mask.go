@@ -20,7 +20,8 @@ func maskSecret(c *result.Case, password string) {
 	quoted := strconv.Quote(password)
 	userinfo := url.UserPassword("", password).String()[1:]
 	var pairs []string
-	for _, form := range []string{password, quoted[1 : len(quoted)-1], userinfo, url.QueryEscape(password), url.PathEscape(password)} {
+	for _, form := range []string{password, quoted[1 : len(quoted)-1], userinfo, url.QueryEscape(password),
+		url.PathEscape(password)} {
 		pairs = append(pairs, form, "xxxxx")
 	}
 	mask := strings.NewReplacer(pairs...).Replace

@@ -35,14 +35,18 @@ func (r *Relocation) step(what string, ref spi.Reference, err error, candidates 
 }
 
 // Put is RelocationStore.Put.
-func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
-	return record(r.provider, fmt.Sprintf("put %s %s for %s", quote(string(ref)), describeBytes(payload), describeRetention(retention)),
+func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult,
+	error) {
+	return record(r.provider, fmt.Sprintf("put %s %s for %s", quote(string(ref)), describeBytes(payload),
+		describeRetention(retention)),
 		func() (spi.BlobPutResult, error) { return r.inner.Put(ctx, ref, payload, retention) })
 }
 
 // PutFill is targets.Relocation's.
-func (r *Relocation) PutFill(ctx context.Context, ref spi.Reference, fill targets.Fill, retention spi.Retention) (spi.BlobPutResult, error) {
-	return record(r.provider, fmt.Sprintf("put %s fill of %d bytes, seed %d, patch %v, for %s", quote(string(ref)), fill.Length, fill.Seed, fill.Patch, describeRetention(retention)),
+func (r *Relocation) PutFill(ctx context.Context, ref spi.Reference, fill targets.Fill,
+	retention spi.Retention) (spi.BlobPutResult, error) {
+	return record(r.provider, fmt.Sprintf("put %s fill of %d bytes, seed %d, patch %v, for %s", quote(string(ref)), fill.Length,
+		fill.Seed, fill.Patch, describeRetention(retention)),
 		func() (spi.BlobPutResult, error) { return r.inner.PutFill(ctx, ref, fill, retention) })
 }
 
@@ -53,7 +57,8 @@ func (r *Relocation) Read(ctx context.Context, ref spi.Reference) (spi.BlobReadR
 
 // ReadDigest is targets.Relocation's.
 func (r *Relocation) ReadDigest(ctx context.Context, ref spi.Reference) (targets.DigestResult, error) {
-	return record(r.provider, "read "+quote(string(ref))+" (digest)", func() (targets.DigestResult, error) { return r.inner.ReadDigest(ctx, ref) })
+	return record(r.provider, "read "+quote(string(ref))+" (digest)",
+		func() (targets.DigestResult, error) { return r.inner.ReadDigest(ctx, ref) })
 }
 
 // ReadHeld is targets.Relocation's.
@@ -117,7 +122,8 @@ func (r *Relocation) MustFind(ref spi.Reference) spi.BlobFound {
 // MustMiss returns the answer for a reference that must be absent.
 func (r *Relocation) MustMiss(ref spi.Reference) spi.Missing {
 	res, err := r.Read(r.t.ctx, ref)
-	return mustBe[spi.Missing](r.step("reading", ref, err, raised(err, "R5.closed-results", "R4.read", "R4.delete")...), "missing", res)
+	return mustBe[spi.Missing](r.step("reading", ref, err, raised(err, "R5.closed-results", "R4.read", "R4.delete")...),
+		"missing", res)
 }
 
 // MustRenew renews a reference that must be there.

@@ -192,7 +192,8 @@ func (r *runner) begin(ctx context.Context) (release func() error, err error) {
 		// What an operation wrote that was given up and went on, and what a case
 		// could not remove.
 		if err := removeKeys(limited, r.client, "zlc-"+r.id+"-"); err != nil {
-			return fmt.Errorf("keys that start with zlc-%s- could not be removed (%w): the next run on this Redis removes them", r.id, err)
+			return fmt.Errorf("keys that start with zlc-%s- could not be removed (%w): the next run on this Redis removes them",
+				r.id, err)
 		}
 		return nil
 	}
@@ -211,7 +212,8 @@ func (r *runner) options() *redis.Options {
 }
 
 func describeTarget(i targets.Info) result.Target {
-	return result.Target{Provider: i.Provider, Language: i.Language, Version: i.Version, Stores: i.Stores, Layout: i.Layout, Capabilities: i.Capabilities}
+	return result.Target{Provider: i.Provider, Language: i.Language, Version: i.Version, Stores: i.Stores, Layout: i.Layout,
+		Capabilities: i.Capabilities}
 }
 
 func environment(s *redisenv.Server) result.Environment {

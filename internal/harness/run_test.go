@@ -62,9 +62,12 @@ func TestVerdicts(t *testing.T) {
 		finding string // requirement
 	}{
 		{name: "pass", run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Pass},
-		{name: "a broken MUST", run: func(t *T) { t.Failf("L3.version-fresh", "x") }, verdict: result.Fail, finding: "L3.version-fresh"},
-		{name: "a broken SHOULD", run: func(t *T) { t.Failf("L6.failure-scope", "x") }, verdict: result.Advisory, finding: "L6.failure-scope"},
-		{name: "both", run: func(t *T) { t.Failf("L6.failure-scope", "x"); t.Failf("L4.put", "x") }, verdict: result.Fail, finding: "L6.failure-scope"},
+		{name: "a broken MUST", run: func(t *T) { t.Failf("L3.version-fresh", "x") }, verdict: result.Fail,
+			finding: "L3.version-fresh"},
+		{name: "a broken SHOULD", run: func(t *T) { t.Failf("L6.failure-scope", "x") }, verdict: result.Advisory,
+			finding: "L6.failure-scope"},
+		{name: "both", run: func(t *T) { t.Failf("L6.failure-scope", "x"); t.Failf("L4.put", "x") }, verdict: result.Fail,
+			finding: "L6.failure-scope"},
 		{name: "a requirement that the case does not declare", run: func(t *T) { t.Failf("L4.put", "x"); t.Failf("L5.cas", "y") },
 			change:  func(c *Case, _ *Config) { c.Requirements = []string{"L4.put"} },
 			verdict: result.Error, reason: "the case broke: it cites L5.cas, which it does not declare: y"},
@@ -74,7 +77,8 @@ func TestVerdicts(t *testing.T) {
 		{name: "a step of which the case declares the rule", run: func(t *T) { t.Location().MustFind("k") },
 			change:  func(c *Case, _ *Config) { c.Requirements = []string{"L2.observation", "L4.put"} },
 			verdict: result.Fail, finding: "L4.put"},
-		{name: "a step with the wrong answer", run: func(t *T) { t.Location().MustFind("k") }, verdict: result.Fail, finding: "L4.put"},
+		{name: "a step with the wrong answer", run: func(t *T) { t.Location().MustFind("k") }, verdict: result.Fail,
+			finding: "L4.put"},
 		{name: "a step that fails", read: func(context.Context) (spi.ReadResult, error) { return nil, storeFailure },
 			run: func(t *T) { t.Location().MustFind("k") }, verdict: result.Fail, finding: "L4.put"},
 		{name: "a reference that fails", change: func(_ *Case, c *Config) {
@@ -84,9 +88,12 @@ func TestVerdicts(t *testing.T) {
 			t.Concurrently(2, func(int) { t.Location().MustFind("k") })
 		}, verdict: result.Fail, finding: "L4.put"},
 		{name: "skip", run: func(t *T) { t.Skipf("no clock") }, verdict: result.Skipped, reason: "no clock"},
-		{name: "a need", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedRelocation} }, verdict: result.Skipped, reason: "no Relocation Store"},
-		{name: "a layout", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedLayout} }, verdict: result.Skipped, reason: "official Redis layout"},
-		{name: "a capability", change: func(c *Case, _ *Config) { c.Needs = []Need{targets.CapCancellation} }, verdict: result.Skipped, reason: "capability cancellation"},
+		{name: "a need", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedRelocation} }, verdict: result.Skipped,
+			reason: "no Relocation Store"},
+		{name: "a layout", change: func(c *Case, _ *Config) { c.Needs = []Need{NeedLayout} }, verdict: result.Skipped,
+			reason: "official Redis layout"},
+		{name: "a capability", change: func(c *Case, _ *Config) { c.Needs = []Need{targets.CapCancellation} },
+			verdict: result.Skipped, reason: "capability cancellation"},
 		{name: "text that the target can't express", read: func(context.Context) (spi.ReadResult, error) {
 			return nil, &targets.InexpressibleError{}
 		}, run: func(t *T) { t.Location().MustMiss("k") }, verdict: result.Skipped},
@@ -121,7 +128,8 @@ func TestVerdicts(t *testing.T) {
 			if got.Verdict != tt.verdict || !strings.Contains(got.Reason, tt.reason) {
 				t.Fatalf("got %s %q, want %s %q", got.Verdict, got.Reason, tt.verdict, tt.reason)
 			}
-			if tt.finding != "" && (len(got.Findings) == 0 || got.Findings[0].Requirement != tt.finding || got.Findings[0].Sentence == "") {
+			if tt.finding != "" && (len(got.Findings) == 0 || got.Findings[0].Requirement != tt.finding ||
+				got.Findings[0].Sentence == "") {
 				t.Errorf("findings %+v, want the first to cite %s with its sentence", got.Findings, tt.finding)
 			}
 		})

@@ -342,7 +342,8 @@ func (t *T) find(requirement, what, diff string) {
 		return
 	}
 	t.findings = append(t.findings, result.Finding{
-		Requirement: r.ID, Level: string(r.Level), Sentence: r.Sentence, Source: r.Source, What: clip(what, maxTextLine), Diff: clip(diff, maxDiffBytes),
+		Requirement: r.ID, Level: string(r.Level), Sentence: r.Sentence, Source: r.Source, What: clip(what, maxTextLine),
+		Diff: clip(diff, maxDiffBytes),
 	})
 }
 

@@ -130,8 +130,10 @@ func TestKeysThatStayAreNamed(t *testing.T) {
 		c.Redis().Set(c.Context(), c.KeyPrefix()+":k", "v", 0)
 		c.Redis().Do(c.Context(), "REPLICAOF", "127.0.0.1", "1")
 	}}))
-	if !strings.Contains(run.Interrupted, prefix) || !strings.Contains(run.Interrupted, "READONLY") || run.ExitStatus() != result.ExitEnvironment {
-		t.Errorf("interrupted %q, status %d: want the keys that start with %q and the reason", run.Interrupted, run.ExitStatus(), prefix)
+	if !strings.Contains(run.Interrupted, prefix) || !strings.Contains(run.Interrupted, "READONLY") ||
+		run.ExitStatus() != result.ExitEnvironment {
+		t.Errorf("interrupted %q, status %d: want the keys that start with %q and the reason", run.Interrupted, run.ExitStatus(),
+			prefix)
 	}
 }
 
@@ -212,7 +214,8 @@ func TestEvidenceIsBoundedAndMasked(t *testing.T) {
 		t.Equal("L4.put", "x", secret, "y")
 	}})
 	cfg.Target = stubTarget(func(context.Context) (spi.ReadResult, error) {
-		return nil, &spi.Error{Kind: spi.KindStoreFailure, Message: "no answer from " + protected.ConnInfo().URL + " " + secret + huge}
+		return nil, &spi.Error{Kind: spi.KindStoreFailure,
+			Message: "no answer from " + protected.ConnInfo().URL + " " + secret + huge}
 	})
 	c := Run(t.Context(), cfg).Cases[0]
 	all := fmt.Sprintf("%+v", c)

@@ -127,7 +127,8 @@ func files(t *testing.T, endings ...string) []string {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (name[0] == '.' || slices.Contains([]string{"bin", "out", "build", "dist", "target", "node_modules"}, name)):
+		case d.IsDir() && name != "." && (name[0] == '.' ||
+			slices.Contains([]string{"bin", "out", "build", "dist", "target", "node_modules"}, name)):
 			return fs.SkipDir
 		case !d.IsDir() && slices.Contains(endings, path.Ext(name)):
 			out = append(out, p)

@@ -35,7 +35,8 @@ func citingMutants() []Mutant {
 			}),
 		onLocation("batch/puts-at-once", "L4.burst", "While two Puts of a key are under way further ones fail.",
 			fewAtOnce),
-		onLocation("layout/fails-and-puts", "L4.all-or-nothing", "A write that fails at an unreadable record still puts its other keys.",
+		onLocation("layout/fails-and-puts", "L4.all-or-nothing",
+			"A write that fails at an unreadable record still puts its other keys.",
 			func(l *location) {
 				l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 					r, err := l.LocationStore.Write(ctx, w)
@@ -45,9 +46,11 @@ func citingMutants() []Mutant {
 					return r, err
 				}
 			}),
-		provided("failure/location-timeout-is-argument", "L6.failure-class L6.timeout", "A timeout is reported as an argument error.",
+		provided("failure/location-timeout-is-argument", "L6.failure-class L6.timeout",
+			"A timeout is reported as an argument error.",
 			reclassified(spi.KindTimeout, spi.KindArgument)),
-		provided("failure/relocation-timeout-is-argument", "R5.failure-class R5.timeout", "A timeout is reported as an argument error.",
+		provided("failure/relocation-timeout-is-argument", "R5.failure-class R5.timeout",
+			"A timeout is reported as an argument error.",
 			reclassified(spi.KindTimeout, spi.KindArgument)),
 		provided("blob-layout/prefix-without-patterns", "R8.prefix", "Glob characters in a key prefix are replaced.",
 			func() targets.Provider {

@@ -38,7 +38,8 @@ func pinMutants() []Mutant {
 		script("cleanup/oldest-scan-forgotten", "L5.snapshot", "Of four open scans the oldest pins nothing.",
 			everywhere(smallest, `
     call('ZRANGE', snapshot_boundary, call('ZCARD', snapshot_boundary) > 3 and 1 or 0, -1, 'WITHSCORES')[2],`)),
-		script("cleanup/middle-scan-forgotten", "L5.snapshot", "What lies between the oldest and the newest open scan is trimmed.",
+		script("cleanup/middle-scan-forgotten", "L5.snapshot",
+			"What lies between the oldest and the newest open scan is trimmed.",
 			everywhere("call('ZREMRANGEBYSCORE', record, '(' .. high, '(' .. score)",
 				"call('ZREMRANGEBYSCORE', record, '(' .. low, '(' .. score)")),
 		script("cleanup/drops-expired-at-once", "L5.snapshot",
@@ -68,7 +69,8 @@ func eventMutants() []Mutant {
 		script("cleanup/end-unpins-all", "L5.snapshot", "The end of a scan unpins all open scans.",
 			onScan(ends, "if not more and not first_page then call('DEL', snapshot_boundary) end "+ends)),
 		script("cleanup/end-unpins-older", "L5.snapshot", "The end of a scan unpins those that began before it.",
-			onScan(ends, "if not more and not first_page then call('ZREMRANGEBYSCORE', snapshot_boundary, '-inf', boundary) end "+ends)),
+			onScan(ends, "if not more and not first_page then call('ZREMRANGEBYSCORE', snapshot_boundary, '-inf', boundary) end "+
+				ends)),
 		script("cleanup/wrong-prefix-unpins-all", "L5.snapshot", "A continuation with a wrong prefix unpins all open scans.",
 			onScan("return {'expired'}", "call('DEL', snapshot_boundary) return {'expired'}")),
 		onLocation("cleanup/close-unpins", "L5.snapshot", "The end of an instance unpins all open scans.", func(l *location) {
@@ -135,7 +137,8 @@ func firstPageMutants() []Mutant {
 		ends  = "if more then"
 	)
 	return []Mutant{
-		script("cleanup/first-pages-share-time", "L5.snapshot", "Scans without a write between them have one time.", onScan(began, `
+		script("cleanup/first-pages-share-time", "L5.snapshot", "Scans without a write between them have one time.",
+			onScan(began, `
 if first_page then
   local at = ns .. 'began:' .. boundary .. ':' .. prefix
   began = tonumber(call('GET', at) or now)
@@ -181,9 +184,11 @@ if found[1] and string.byte(found[1], -10) == 0xcf then
   for at = -9, -2 do expires = expires * 256 + string.byte(found[1], at) end
 end
 if expires > 0 and expires <= now`+another+read)),
-		script("cleanup/missing-before", "L4.missing", "While history is kept, a Missing condition looks at what was there before.",
+		script("cleanup/missing-before", "L4.missing",
+			"While history is kept, a Missing condition looks at what was there before.",
 			conditions("missing")),
-		script("cleanup/version-before", "L4.version", "While history is kept, a Version condition holds for what was there before.",
+		script("cleanup/version-before", "L4.version",
+			"While history is kept, a Version condition holds for what was there before.",
 			conditions("version")),
 		script("cleanup/value-before", "L4.value", "While history is kept, a Value condition holds for what was there before.",
 			conditions("value")),
@@ -213,7 +218,8 @@ func againMutants() []Mutant {
 	}
 	return []Mutant{
 		script("cleanup/removes-put-again", "L4.put", "A record that was deleted and put again is removed a second later.",
-			doomed("not put", "call('DEL', record) call('ZREM', index, key) call('HDEL', map, key) call('ZREM', cleanup, key) return")...),
+			doomed("not put", "call('DEL', record) call('ZREM', index, key) call('HDEL', map, key) "+
+				"call('ZREM', cleanup, key) return")...),
 		script("cleanup/hides-put-again", "L5.complete",
 			"A record that was deleted and put again is taken out of the index a second later.",
 			doomed("not put", "call('ZREM', index, key)")...),
@@ -229,7 +235,8 @@ local function tidy(now, low, high)
     call('ZREM', ns .. 'leases', key)
   end`)),
 		script("cleanup/not-indexed-again", "L5.complete", "A record that is put again after clean-up is invisible to scans.",
-			onWrite(added, "if call('EXISTS', record) == 0 then call('ZADD', index, 0, key) end call('ZADD', record, version, member)"),
+			onWrite(added, "if call('EXISTS', record) == 0 then call('ZADD', index, 0, key) end call('ZADD', "+
+				"record, version, member)"),
 			everywhere(removed, "call('ZREM', index, key)")),
 	}
 }

@@ -25,8 +25,10 @@ func compareMutants() []Mutant {
 			n := min(len(a), 1024)
 			return bytes.Equal(a[:n], b[:n]) && bytes.Equal(a[len(a)-n:], b[len(b)-n:])
 		}},
-		{"head-only", "The first 64 KiB are compared", func(a, b []byte) bool { return bytes.Equal(a[:min(len(a), 64<<10)], b[:min(len(b), 64<<10)]) }},
-		{"tail-only", "All but the first byte is compared", func(a, b []byte) bool { return len(a) > 1 && bytes.Equal(a[1:], b[1:]) }},
+		{"head-only", "The first 64 KiB are compared",
+			func(a, b []byte) bool { return bytes.Equal(a[:min(len(a), 64<<10)], b[:min(len(b), 64<<10)]) }},
+		{"tail-only", "All but the first byte is compared",
+			func(a, b []byte) bool { return len(a) > 1 && bytes.Equal(a[1:], b[1:]) }},
 		{"last-of-chunk", "The last byte of each 16 KiB is not compared", func(a, b []byte) bool {
 			for chunk := range slices.Chunk(xored(a, b), 16<<10) {
 				if len(bytes.Trim(chunk[:min(len(chunk), 16<<10-1)], "\x00")) > 0 {
@@ -35,7 +37,8 @@ func compareMutants() []Mutant {
 			}
 			return true
 		}},
-		{"seven-bits", "The highest bit of each byte is not compared", func(a, b []byte) bool { return bytes.Equal(masked(a, 0x7f), masked(b, 0x7f)) }},
+		{"seven-bits", "The highest bit of each byte is not compared",
+			func(a, b []byte) bool { return bytes.Equal(masked(a, 0x7f), masked(b, 0x7f)) }},
 		{"as-text", "Contents are compared as text of UTF-8", func(a, b []byte) bool {
 			return strings.ToValidUTF8(string(a), "?") == strings.ToValidUTF8(string(b), "?")
 		}},
@@ -46,27 +49,32 @@ func compareMutants() []Mutant {
 		}},
 		{"any-case", "Letters are compared without regard to case", bytes.EqualFold},
 		{"crc-32", "The CRC-32 is compared", func(a, b []byte) bool { return crc32.ChecksumIEEE(a) == crc32.ChecksumIEEE(b) }},
-		{"crc-32c", "The CRC-32C is compared", func(a, b []byte) bool { return crc32.Checksum(a, castagnoli) == crc32.Checksum(b, castagnoli) }},
+		{"crc-32c", "The CRC-32C is compared", func(a,
+			b []byte) bool {
+			return crc32.Checksum(a, castagnoli) == crc32.Checksum(b, castagnoli)
+		}},
 		{"adler-32", "The Adler-32 is compared", func(a, b []byte) bool { return adler32.Checksum(a) == adler32.Checksum(b) }},
 		{"md5", "The MD5 is compared", func(a, b []byte) bool { return md5.Sum(a) == md5.Sum(b) }},
 	} {
 		mutants = append(mutants,
-			onLocation("compare/value-"+row.slug, "L4.value", row.title+" where a value condition should compare bytes.", func(l *location) {
-				l.write = takenForSame(l, row.same)
-			}),
-			onRelocation("compare/payload-"+row.slug, "R4.put-compare", row.title+" where a repeated Put should compare bytes.", func(r *relocation) {
-				r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
-					result, err := r.RelocationStore.Put(ctx, ref, p, ms)
-					if _, conflict := result.(spi.Conflict); !conflict {
+			onLocation("compare/value-"+row.slug, "L4.value", row.title+" where a value condition should compare bytes.",
+				func(l *location) {
+					l.write = takenForSame(l, row.same)
+				}),
+			onRelocation("compare/payload-"+row.slug, "R4.put-compare", row.title+" where a repeated Put should compare bytes.",
+				func(r *relocation) {
+					r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+						result, err := r.RelocationStore.Put(ctx, ref, p, ms)
+						if _, conflict := result.(spi.Conflict); !conflict {
+							return result, err
+						}
+						stored, err := r.RelocationStore.Read(ctx, ref)
+						if f, ok := stored.(spi.BlobFound); ok && len(f.Bytes) == len(p) && row.same(f.Bytes, p) {
+							return spi.AlreadyStored{ExpiresAt: f.ExpiresAt, StoreNow: f.StoreNow}, nil
+						}
 						return result, err
 					}
-					stored, err := r.RelocationStore.Read(ctx, ref)
-					if f, ok := stored.(spi.BlobFound); ok && len(f.Bytes) == len(p) && row.same(f.Bytes, p) {
-						return spi.AlreadyStored{ExpiresAt: f.ExpiresAt, StoreNow: f.StoreNow}, nil
-					}
-					return result, err
-				}
-			}))
+				}))
 	}
 	return mutants
 }

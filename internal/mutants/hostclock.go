@@ -21,13 +21,16 @@ func hostClockMutants() []Mutant {
 			func(r *relocation, now func() spi.Millis) {
 				r.read = changeBlob(r, func(f *spi.BlobFound) { f.StoreNow = now() })
 			}),
-		hostClocked("clock/moved-host-expiry", "L3.expiry-clock", "An expiry is computed from the clock of a host that is off.", hostRetentionBy, nil),
-		hostClocked("clock/moved-host-blob-expiry", "R3.expiry-clock", "An expiry is computed from the clock of a host that is off.", nil,
+		hostClocked("clock/moved-host-expiry", "L3.expiry-clock", "An expiry is computed from the clock of a host that is off.",
+			hostRetentionBy, nil),
+		hostClocked("clock/moved-host-blob-expiry", "R3.expiry-clock",
+			"An expiry is computed from the clock of a host that is off.", nil,
 			blobHostRetentionBy),
 	}
 }
 
-func hostClocked(id, breaks, title string, onLocation func(*location, func() spi.Millis), onRelocation func(*relocation, func() spi.Millis)) Mutant {
+func hostClocked(id, breaks, title string, onLocation func(*location, func() spi.Millis),
+	onRelocation func(*relocation, func() spi.Millis)) Mutant {
 	var skewed func(offset time.Duration) targets.Provider
 	skewed = func(offset time.Duration) targets.Provider {
 		now := func() spi.Millis { return hostNow() + spi.Millis(offset.Milliseconds()) }

@@ -27,26 +27,32 @@ func inputMutants() []Mutant {
 		utf8("blob/invalid-utf8-replaced", "Bytes of a reference that are no UTF-8 become U+FFFD.", "\uFFFD"),
 		utf8("blob/invalid-utf8-question-mark", "Bytes of a reference that are no UTF-8 become a question mark.", "?"),
 		utf8("blob/invalid-utf8-dropped", "Bytes of a reference that are no UTF-8 are dropped.", ""),
-		onRelocation("blob/invalid-utf8-deletes", "R3.reference-utf8", "Bytes of a reference to delete that are no UTF-8 become U+FFFD.",
+		onRelocation("blob/invalid-utf8-deletes", "R3.reference-utf8",
+			"Bytes of a reference to delete that are no UTF-8 become U+FFFD.",
 			func(r *relocation) {
 				r.delete = func(ctx context.Context, ref spi.Reference) error {
 					return r.RelocationStore.Delete(ctx, spi.Reference(strings.ToValidUTF8(string(ref), "\uFFFD")))
 				}
 			}),
-		onRelocation("blob/invalid-utf8-renews", "R3.reference-utf8", "Bytes of a reference to renew that are no UTF-8 become U+FFFD.",
+		onRelocation("blob/invalid-utf8-renews", "R3.reference-utf8",
+			"Bytes of a reference to renew that are no UTF-8 become U+FFFD.",
 			func(r *relocation) {
 				r.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (spi.BlobRenewResult, error) {
 					return r.RelocationStore.Renew(ctx, spi.Reference(strings.ToValidUTF8(string(ref), "\uFFFD")), ms)
 				}
 			}),
-		credentials("stores/password-in-a-url", "The password is taken from a URL in which it was not escaped.", func(c *redisenv.ConnInfo) {
-			c.Password = misread(c.Password)
-		}),
-		credentials("stores/user-in-a-url", "The user is taken from a URL in which it was not escaped.", func(c *redisenv.ConnInfo) {
-			c.Username = misread(c.Username)
-		}),
-		provided("prefix/braces-fail-the-store", "L9.prefix-kind", "A key prefix with a brace is refused as a store failure.", bracesFail),
-		provided("prefix/blob-braces-fail-the-store", "R8.prefix-kind", "A key prefix with a brace is refused as a store failure.", bracesFail),
+		credentials("stores/password-in-a-url", "The password is taken from a URL in which it was not escaped.",
+			func(c *redisenv.ConnInfo) {
+				c.Password = misread(c.Password)
+			}),
+		credentials("stores/user-in-a-url", "The user is taken from a URL in which it was not escaped.",
+			func(c *redisenv.ConnInfo) {
+				c.Username = misread(c.Username)
+			}),
+		provided("prefix/braces-fail-the-store", "L9.prefix-kind", "A key prefix with a brace is refused as a store failure.",
+			bracesFail),
+		provided("prefix/blob-braces-fail-the-store", "R8.prefix-kind",
+			"A key prefix with a brace is refused as a store failure.", bracesFail),
 	}
 }
 

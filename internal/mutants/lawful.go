@@ -48,7 +48,8 @@ func Lawful() []Variant {
 			edit{old: "local BOUND = 16", new: "local BOUND = 1"}),
 		variant("lawful/scan-ends-after-ten-seconds", "L5.expired", "A scan is Expired ten seconds after its first page.",
 			onScan("tonumber(expiry) <= now", "tonumber(expiry) - SNAPSHOT_MS + 10000 <= now")),
-		decorated("lawful/altered-cursor-ends-the-scan", "L5.expired", "An altered cursor ends the scan that it names.", alteredEnds, nil),
+		decorated("lawful/altered-cursor-ends-the-scan", "L5.expired", "An altered cursor ends the scan that it names.",
+			alteredEnds, nil),
 		decorated("lawful/bad-cursor-is-expired", "L5.expired", "An empty cursor and one that is too long are Expired.",
 			func(l *location) {
 				l.scan = func(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, error) {
@@ -67,9 +68,12 @@ func Lawful() []Variant {
 			}},
 		relativeExpiry(),
 		transactions(),
-		{ID: "lawful/ordinary-names", Allowed: "L10.surface", Title: "Public names hold the letters of a private term in an ordinary word.",
-			provider: public("SubscriptionDescription, ConnectionPool.initialCapacity, TlsOptions.CertificateAuthority, JavaScriptOptions")},
-		variant("lawful/repairs-a-score-above", "L9.score-above", "A write over a score above the sequence brings the sequence up to it.",
+		{ID: "lawful/ordinary-names", Allowed: "L10.surface",
+			Title: "Public names hold the letters of a private term in an ordinary word.",
+			provider: public("SubscriptionDescription, ConnectionPool.initialCapacity, " +
+				"TlsOptions.CertificateAuthority, JavaScriptOptions")},
+		variant("lawful/repairs-a-score-above", "L9.score-above",
+			"A write over a score above the sequence brings the sequence up to it.",
 			onWrite("return fail('record ' .. string.sub(ARGV[i], -64) .. ' has a score above the sequence')",
 				"call('SET', sequence, call('ZREVRANGE', ARGV[i], 0, 0, 'WITHSCORES')[2])")),
 	}

@@ -37,7 +37,8 @@ func writesTransactions(l *location, turns *sync.Mutex) {
 		// With a token that is cancelled the reference does nothing but say what is wrong with the batch.
 		cancelled, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := l.LocationStore.Write(cancelled, w); spi.KindOf(err) != spi.KindCancelled || ctx.Err() != nil || len(w.Mutations) == 0 {
+		if _, err := l.LocationStore.Write(cancelled, w); spi.KindOf(err) != spi.KindCancelled || ctx.Err() != nil ||
+			len(w.Mutations) == 0 {
 			return l.LocationStore.Write(ctx, w)
 		}
 		c, err := client(l.config)
@@ -120,7 +121,8 @@ func (b transaction) run(tx *redis.Tx) (spi.WriteResult, error) {
 			if member, ok := b.member(m, score, now); ok || there[i].Val() == 1 {
 				b.add(p, member, score, now)
 				if ok {
-					applied.PutVersions = append(applied.PutVersions, spi.PutVersion{Key: m.MutationKey(), Version: spi.Version(member.Version)})
+					applied.PutVersions = append(applied.PutVersions,
+						spi.PutVersion{Key: m.MutationKey(), Version: spi.Version(member.Version)})
 				}
 			}
 		}
@@ -168,5 +170,6 @@ func (b transaction) add(p redis.Pipeliner, m layout.Member, score int64, now sp
 	p.ZAdd(b.ctx, record, redis.Z{Score: float64(score), Member: layout.EncodeMember(nil, m)})
 	p.ZAdd(b.ctx, layout.IndexKey(b.prefix), redis.Z{Member: m.Key})
 	p.HSet(b.ctx, layout.MapKey(b.prefix), m.Key, record)
-	p.ZAdd(b.ctx, layout.CleanupKey(b.prefix), redis.Z{Score: float64(now + spi.Millis(time.Second.Milliseconds())), Member: m.Key})
+	p.ZAdd(b.ctx, layout.CleanupKey(b.prefix),
+		redis.Z{Score: float64(now + spi.Millis(time.Second.Milliseconds())), Member: m.Key})
 }

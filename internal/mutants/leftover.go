@@ -34,7 +34,8 @@ func leftoverMutants() []Mutant {
 		script("leftover/unreadable-stops-others", "L6.failure-scope",
 			"Clean-up that meets an unreadable member fails whatever it was done with.",
 			everywhere("elseif not member then", "elseif not member then\n    error('unreadable')"),
-			onScan("pcall(function()", "(function()"), onScan("tidy(now, boundaries())\n  end)", "tidy(now, boundaries())\n  end)()")),
+			onScan("pcall(function()", "(function()"),
+			onScan("tidy(now, boundaries())\n  end)", "tidy(now, boundaries())\n  end)()")),
 
 		provided("version/of-a-process", "L3.version-fresh", "Versions come from a counter that begins again with each process.",
 			func() targets.Provider {

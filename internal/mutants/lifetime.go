@@ -14,54 +14,60 @@ import (
 // lifetimeMutants break disposal, sharing and what is public (L7, L10, R7, R9).
 func lifetimeMutants() []Mutant {
 	return []Mutant{
-		provided("lifetime/location-closes-all", "L7.dispose", "Closing one store closes every store of the provider.", closesAll),
-		provided("lifetime/relocation-closes-all", "R7.shared", "Closing one store closes every store of the provider.", closesAll),
+		provided("lifetime/location-closes-all", "L7.dispose", "Closing one store closes every store of the provider.",
+			closesAll),
+		provided("lifetime/relocation-closes-all", "R7.shared", "Closing one store closes every store of the provider.",
+			closesAll),
 		provided("lifetime/location-closes-once", "L7.dispose", "Closing a store twice fails.", closesOnce),
 		provided("lifetime/relocation-closes-once", "R7.shared", "Closing a store twice fails.", closesOnce),
-		onLocation("lifetime/values-end-with-the-store", "L3.value-durable", "Values that a store has put are deleted when it is closed.", func(l *location) {
-			var mu sync.Mutex
-			var keys []spi.Mutation
-			l.write = changeApplied(l, func(_ spi.WriteRequest, a *spi.Applied) {
-				mu.Lock()
-				defer mu.Unlock()
-				for _, p := range a.PutVersions {
-					keys = append(keys, spi.Delete{Key: p.Key})
+		onLocation("lifetime/values-end-with-the-store", "L3.value-durable",
+			"Values that a store has put are deleted when it is closed.", func(l *location) {
+				var mu sync.Mutex
+				var keys []spi.Mutation
+				l.write = changeApplied(l, func(_ spi.WriteRequest, a *spi.Applied) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, p := range a.PutVersions {
+						keys = append(keys, spi.Delete{Key: p.Key})
+					}
+				})
+				l.close = func() error {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, k := range keys {
+						_, _ = l.LocationStore.Write(context.Background(), spi.WriteRequest{Mutations: []spi.Mutation{k}})
+					}
+					keys = nil
+					return l.LocationStore.Close()
 				}
-			})
-			l.close = func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				for _, k := range keys {
-					_, _ = l.LocationStore.Write(context.Background(), spi.WriteRequest{Mutations: []spi.Mutation{k}})
+			}),
+		onRelocation("lifetime/payloads-end-with-the-store", "R6.published",
+			"Payloads that a store has put are deleted when it is closed.", func(r *relocation) {
+				var mu sync.Mutex
+				var refs []spi.Reference
+				r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+					mu.Lock()
+					refs = append(refs, ref)
+					mu.Unlock()
+					return r.RelocationStore.Put(ctx, ref, p, ms)
 				}
-				keys = nil
-				return l.LocationStore.Close()
-			}
-		}),
-		onRelocation("lifetime/payloads-end-with-the-store", "R6.published", "Payloads that a store has put are deleted when it is closed.", func(r *relocation) {
-			var mu sync.Mutex
-			var refs []spi.Reference
-			r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
-				mu.Lock()
-				refs = append(refs, ref)
-				mu.Unlock()
-				return r.RelocationStore.Put(ctx, ref, p, ms)
-			}
-			r.close = func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				for _, ref := range refs {
-					_ = r.RelocationStore.Delete(context.Background(), ref)
+				r.close = func() error {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, ref := range refs {
+						_ = r.RelocationStore.Delete(context.Background(), ref)
+					}
+					refs = nil
+					return r.RelocationStore.Close()
 				}
-				refs = nil
-				return r.RelocationStore.Close()
-			}
-		}),
+			}),
 		provided("lifetime/location-leaks", "L7.release", "A store that is closed keeps its connections.", leaks),
 		provided("lifetime/relocation-leaks", "R7.release", "A store that is closed keeps its connections.", leaks),
-		provided("stores/one-kind-at-a-time", "L10.two-stores", "Opening a store of one kind closes those of the other kind.", oneKind),
+		provided("stores/one-kind-at-a-time", "L10.two-stores", "Opening a store of one kind closes those of the other kind.",
+			oneKind),
 		provided("stores/one-redis-only", "L10.two-stores", "Every store is opened on the Redis of the first one.", oneRedis),
-		provided("stores/one-prefix-only", "L9.prefix R8.prefix", "Every store on a Redis has the key prefix of the first one there.", onePrefix),
+		provided("stores/one-prefix-only", "L9.prefix R8.prefix",
+			"Every store on a Redis has the key prefix of the first one there.", onePrefix),
 		connected("stores/password-ignored", "The password is not sent.", func(c *redisenv.ConnInfo) { c.Password = "" }),
 		connected("stores/user-ignored", "The user is not sent.", func(c *redisenv.ConnInfo) { c.Username = "" }),
 		connected("stores/tls-ignored", "TLS is not spoken.", func(c *redisenv.ConnInfo) { c.TLS = false }),
@@ -72,7 +78,8 @@ func lifetimeMutants() []Mutant {
 		}),
 		connected("stores/database-ignored", "Every store is opened on database 0.", func(c *redisenv.ConnInfo) { c.DB = 0 }),
 		provided("surface/script-type", "R9.surface", "A type for scripts is public.", public("RelocationScripts")),
-		provided("surface/move-history", "R9.surface", "An operation for the move history is public.", public("RedisRelocationStore.GetMoveHistory")),
+		provided("surface/move-history", "R9.surface", "An operation for the move history is public.",
+			public("RedisRelocationStore.GetMoveHistory")),
 		provided("surface/authority-type", "L10.surface", "A type for authority is public.", public("AuthorityRecord")),
 		provided("surface/key-layout", "L10.surface", "A type for the key layout is public.", public("LocationKeyLayout")),
 	}

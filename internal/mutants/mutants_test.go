@@ -103,7 +103,8 @@ func TestAFalseAlarmFailsTheSelftest(t *testing.T) {
 		Env: redistest.Env(t), Cases: cases()[:2], Catalogue: catalogue(t), Parallel: 2,
 		Mutants: []Mutant{script("m/killed", "L4.delete", "A Delete leaves an empty value.", deleteLeaves)},
 		Variants: []Variant{
-			variant("lawful/same", "L4.put", "Nothing.", onWrite("local sequence = KEYS[1]", "local sequence = KEYS[1] -- the same")),
+			variant("lawful/same", "L4.put", "Nothing.",
+				onWrite("local sequence = KEYS[1]", "local sequence = KEYS[1] -- the same")),
 			variant("lawful/blamed", "L4.put", "A Delete leaves an empty value.", deleteLeaves),
 			variant("lawful/no-edit", "L4.put", "Nothing.", onWrite("no such line", "")),
 		},
@@ -144,15 +145,19 @@ func cases() []harness.Case {
 			t.Location().MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("v")}}})
 			t.EqualBytes("L4.put", "the value", []byte("v"), t.Location().MustFind("k").Value.Bytes)
 		}},
-		{ID: "t/delete", Title: "A Delete removes.", Requirements: []string{"L4.delete"}, Needs: location, Run: func(t *harness.T) {
-			t.Location().MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("v")}}})
-			t.Location().MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: "k"}}})
-			t.Location().MustMiss("k")
-		}},
+		{ID: "t/delete", Title: "A Delete removes.", Requirements: []string{"L4.delete"}, Needs: location,
+			Run: func(t *harness.T) {
+				t.Location().MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("v")}}})
+				t.Location().MustApply(spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: "k"}}})
+				t.Location().MustMiss("k")
+			}},
 		{ID: "t/nothing", Title: "Nothing is judged.", Requirements: []string{"L4.put"}, Run: func(*harness.T) {}},
-		{ID: "t/skipped", Title: "Never runs.", Requirements: []string{"L8.key"}, Needs: []harness.Need{"no-such-capability"}, Run: func(*harness.T) {}},
-		{ID: "t/trouble", Title: "Ends in trouble.", Requirements: []string{"L8.first"}, Run: func(t *harness.T) { t.Troublef("trouble") }},
-		{ID: "t/large", Title: "Is large.", Requirements: []string{"L4.put"}, Large: true, Run: func(*harness.T) { panic("ran") }},
+		{ID: "t/skipped", Title: "Never runs.", Requirements: []string{"L8.key"}, Needs: []harness.Need{"no-such-capability"},
+			Run: func(*harness.T) {}},
+		{ID: "t/trouble", Title: "Ends in trouble.", Requirements: []string{"L8.first"},
+			Run: func(t *harness.T) { t.Troublef("trouble") }},
+		{ID: "t/large", Title: "Is large.", Requirements: []string{"L4.put"}, Large: true,
+			Run: func(*harness.T) { panic("ran") }},
 	}
 }
 

@@ -14,9 +14,10 @@ import (
 // L2).
 func pieceMutants() []Mutant {
 	return []Mutant{
-		onRelocation("pieces/payload-read", "R4.read", "A payload of more than 1 MiB is read in two pieces.", func(r *relocation) {
-			r.read = inPieces(r, func(first, second []byte) []byte { return append(first, second...) })
-		}),
+		onRelocation("pieces/payload-read", "R4.read", "A payload of more than 1 MiB is read in two pieces.",
+			func(r *relocation) {
+				r.read = inPieces(r, func(first, second []byte) []byte { return append(first, second...) })
+			}),
 		onRelocation("pieces/payload-read-head", "R4.read",
 			"A payload of more than 1 MiB that is gone when its second piece is read ends there.", func(r *relocation) {
 				r.read = inPieces(r, func(first, second []byte) []byte {
@@ -94,7 +95,8 @@ func onRedis(config targets.StoreConfig, do func(*redis.Client) error, before er
 }
 
 // inPieces reads large payloads by two commands and joins what they found.
-func inPieces(r *relocation, join func(first, second []byte) []byte) func(context.Context, spi.Reference) (spi.BlobReadResult, error) {
+func inPieces(r *relocation, join func(first, second []byte) []byte) func(context.Context, spi.Reference) (spi.BlobReadResult,
+	error) {
 	return func(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, error) {
 		result, err := r.RelocationStore.Read(ctx, ref)
 		f, ok := result.(spi.BlobFound)

@@ -66,7 +66,8 @@ func ringMutants() []Mutant {
 	for _, least := range []int{0, 64 << 10} {
 		mutants = append(mutants,
 			onLocation(fmt.Sprint("ring/shared-input-", least), "L6.input-bytes",
-				fmt.Sprintf("Values of %d bytes and more are sent from a buffer that all writes share.", least), func(l *location) {
+				fmt.Sprintf("Values of %d bytes and more are sent from a buffer that all writes share.", least),
+				func(l *location) {
 					shared := newCrowded(least)
 					l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 						w.Mutations = slices.Clone(w.Mutations)
@@ -80,7 +81,8 @@ func ringMutants() []Mutant {
 					}
 				}),
 			onRelocation(fmt.Sprint("ring/shared-payload-", least), "R4.stable",
-				fmt.Sprintf("Payloads of %d bytes and more are sent from a buffer that all Puts share.", least), func(r *relocation) {
+				fmt.Sprintf("Payloads of %d bytes and more are sent from a buffer that all Puts share.", least),
+				func(r *relocation) {
 					shared := newCrowded(least)
 					r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
 						return r.RelocationStore.Put(ctx, ref, shared.send(p), ms)

@@ -13,12 +13,14 @@ func scanMutants() []Mutant {
 	const fill = "local limit, page_bytes"
 	return []Mutant{
 		script("scan/prefix-star", "L5.prefix", "A star in a prefix is a pattern.", onScan(fill,
-			"local star = string.find(prefix, '*', 1, true) if star then prefix, to = string.sub(prefix, 1, star - 1), '+' end "+fill)),
+			"local star = string.find(prefix, '*', 1, true) if star then prefix, to = string.sub(prefix, 1, star - 1), '+' end "+
+				fill)),
 		script("scan/prefix-is-a-start", "L5.prefix", "The first page of a scan does not end where the prefix ends.",
 			onScan("'LIMIT', 0, 100)", "'LIMIT', 0, 100) if first_page and rows == 0 then to = '+' end")),
 		prefixes("scan/prefix-lower-case", "A prefix is compared without regard to case.", plain(strings.ToLower)),
 		prefixes("scan/prefix-trimmed", "Space around a prefix is dropped.", plain(strings.TrimSpace)),
-		prefixes("scan/prefix-cut-at-nul", "A prefix ends at its first NUL.", plain(func(p string) string { before, _, _ := strings.Cut(p, "\x00"); return before })),
+		prefixes("scan/prefix-cut-at-nul", "A prefix ends at its first NUL.",
+			plain(func(p string) string { before, _, _ := strings.Cut(p, "\x00"); return before })),
 		prefixes("scan/prefix-short-limit", "Prefixes of more than 255 bytes are refused.", func(p string) (string, error) {
 			if len(p) > 255 {
 				return "", spi.Argument("prefix too long")
@@ -29,24 +31,37 @@ func scanMutants() []Mutant {
 			return strings.ToValidUTF8(p[:min(len(p), spi.MaxPrefixBytes)], "")
 		})),
 
-		script("scan/trimmed-by-writes", "L5.snapshot", "Writes trim history under an open snapshot.", onWrite("local low, high = boundaries()", "local low, high")),
-		script("scan/equal-tombstones", "L5.snapshot", "All tombstones of a key are the same member, so that a second delete moves the first.",
+		script("scan/trimmed-by-writes", "L5.snapshot", "Writes trim history under an open snapshot.",
+			onWrite("local low, high = boundaries()", "local low, high")),
+		script("scan/equal-tombstones", "L5.snapshot",
+			"All tombstones of a key are the same member, so that a second delete moves the first.",
 			onWrite("{key, value, version, expires, not put}", "{key, value, put and version or 'x', expires, not put}")),
-		script("scan/shows-the-present", "L5.snapshot", "Every page shows the present.", onScan("record, boundary, '-inf'", "record, '+inf', '-inf'")),
-		script("scan/expires-page-by-page", "L5.snapshot", "Expiry is judged at each page instead of at the snapshot.", onScan("live(member, began)", "live(member, now)")),
-		script("scan/cursor-for-any-prefix", "L5.expired", "A cursor is good for any prefix.", onScan("or snapshot[3] ~= prefix", "")),
-		script("scan/wrong-prefix-unpins", "L5.snapshot", "A continuation with a wrong prefix unpins the snapshot.", onScan("return {'expired'}",
-			"call('ZREM', snapshot_boundary, id) return {'expired'}")),
-		onLocation("scan/several-round-trips", "L5.snapshot", "A scan lists the keys with SCAN and reads them one by one.", func(l *location) { l.scan = scanByKeys(l, true) }),
+		script("scan/shows-the-present", "L5.snapshot", "Every page shows the present.",
+			onScan("record, boundary, '-inf'", "record, '+inf', '-inf'")),
+		script("scan/expires-page-by-page", "L5.snapshot", "Expiry is judged at each page instead of at the snapshot.",
+			onScan("live(member, began)", "live(member, now)")),
+		script("scan/cursor-for-any-prefix", "L5.expired", "A cursor is good for any prefix.",
+			onScan("or snapshot[3] ~= prefix", "")),
+		script("scan/wrong-prefix-unpins", "L5.snapshot", "A continuation with a wrong prefix unpins the snapshot.",
+			onScan("return {'expired'}",
+				"call('ZREM', snapshot_boundary, id) return {'expired'}")),
+		onLocation("scan/several-round-trips", "L5.snapshot", "A scan lists the keys with SCAN and reads them one by one.",
+			func(l *location) { l.scan = scanByKeys(l, true) }),
 		script("scan/new-keys-appear", "L5.snapshot", "A key that was put after the snapshot shows when the scan comes to it.",
 			onScan("local raw = found[1]\n", "local raw = found[1] or call('ZREVRANGE', record, 0, 0)[1]\n")),
-		onLocation("scan/whole-in-memory", "L5.snapshot", "Items are handed out from a list that the scan's last page has emptied.", forgetsPages),
+		onLocation("scan/whole-in-memory", "L5.snapshot",
+			"Items are handed out from a list that the scan's last page has emptied.", forgetsPages),
 
-		script("scan/shows-expired", "L5.complete", "A scan shows expired records.", onScan("live(member, began)", "not member.tombstone")),
-		script("scan/shows-deleted", "L5.complete", "A scan shows deleted records.", onScan("live(member, began)", "(member.tombstone or live(member, began))")),
-		script("scan/skips-between-pages", "L5.complete", "Each page but the first skips a record.", onScan("local rows, size, read, items = 0, 0, 0, 0",
-			"local rows, size, read, items = 0, 0, 0, 0 if not first_page then from = '(' .. (call('ZRANGEBYLEX', index, from, to, 'LIMIT', 0, 1)[1] or after) end")),
-		script("scan/repeats-between-pages", "L5.complete", "Each page begins with the last record of the one before.", onScan("tonumber(snapshot[1] or ''), '(' .. after", "tonumber(snapshot[1] or ''), '[' .. after"),
+		script("scan/shows-expired", "L5.complete", "A scan shows expired records.",
+			onScan("live(member, began)", "not member.tombstone")),
+		script("scan/shows-deleted", "L5.complete", "A scan shows deleted records.",
+			onScan("live(member, began)", "(member.tombstone or live(member, began))")),
+		script("scan/skips-between-pages", "L5.complete", "Each page but the first skips a record.",
+			onScan("local rows, size, read, items = 0, 0, 0, 0",
+				"local rows, size, read, items = 0, 0, 0, 0 if not first_page then from = '(' .. (call('ZRANGEBYLEX', index, "+
+					"from, to, 'LIMIT', 0, 1)[1] or after) end")),
+		script("scan/repeats-between-pages", "L5.complete", "Each page begins with the last record of the one before.",
+			onScan("tonumber(snapshot[1] or ''), '(' .. after", "tonumber(snapshot[1] or ''), '[' .. after"),
 			onScan("if more then", "if more and limit > 1 then")),
 		onLocation("scan/never-ends", "L5.complete", "A scan that shows nothing always answers another cursor.", neverEnds),
 		onLocation("scan/ends-early", "L5.complete", "A scan ends after its third page.", endsEarly),
@@ -64,29 +79,37 @@ func scanMutants() []Mutant {
 			}
 			return n
 		}),
-		limits("scan/limit-clipped", "A limit that is too large is clipped.", func(n int) int { return min(n, spi.MaxScanLimit) }),
+		limits("scan/limit-clipped", "A limit that is too large is clipped.",
+			func(n int) int { return min(n, spi.MaxScanLimit) }),
 		limits("scan/limit-one-more", "A page holds one item more than its limit.", func(n int) int {
 			if n > 0 && n < spi.MaxScanLimit {
 				return n + 1
 			}
 			return n
 		}),
-		script("scan/page-bytes-ignored", "L5.page-bytes", "A page is not bounded in bytes.", onScan("if items > 0 and size + bytes > page_bytes then return true end", "")),
-		script("scan/page-bytes-without-keys", "L5.page-bytes", "The bytes of a page count values alone.", onScan("local bytes = #key + member.size + #member.version", "local bytes = member.size")),
-		script("scan/page-without-progress", "L5.page-bytes", "A page stops at 1 MiB even if it is empty.", onScan("if items > 0 and size + bytes > page_bytes then return true end", "if size + bytes > 1048576 then return true end")),
+		script("scan/page-bytes-ignored", "L5.page-bytes", "A page is not bounded in bytes.",
+			onScan("if items > 0 and size + bytes > page_bytes then return true end", "")),
+		script("scan/page-bytes-without-keys", "L5.page-bytes", "The bytes of a page count values alone.",
+			onScan("local bytes = #key + member.size + #member.version", "local bytes = member.size")),
+		script("scan/page-without-progress", "L5.page-bytes", "A page stops at 1 MiB even if it is empty.",
+			onScan("if items > 0 and size + bytes > page_bytes then return true end",
+				"if size + bytes > 1048576 then return true end")),
 
-		cursors("scan/cursor-too-long", "L5.cursor", "A cursor is longer than 4096 bytes.", strings.Repeat("c", spi.MaxCursorBytes)),
+		cursors("scan/cursor-too-long", "L5.cursor", "A cursor is longer than 4096 bytes.",
+			strings.Repeat("c", spi.MaxCursorBytes)),
 		cursors("scan/cursor-not-utf8", "L5.cursor", "A cursor is not UTF-8.", "\xff"),
-		script("scan/gone-is-an-error", "L5.expired", "A snapshot that is gone is an error.", onScan("return {'expired'}", "return fail('no such snapshot')")),
-		onLocation("scan/malformed-is-an-argument-error", "L5.expired", "A malformed cursor is an argument error.", func(l *location) {
-			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-				r, err := l.LocationStore.Scan(ctx, request)
-				if _, ok := r.(spi.Expired); ok {
-					return nil, spi.Argument("no such cursor")
+		script("scan/gone-is-an-error", "L5.expired", "A snapshot that is gone is an error.",
+			onScan("return {'expired'}", "return fail('no such snapshot')")),
+		onLocation("scan/malformed-is-an-argument-error", "L5.expired", "A malformed cursor is an argument error.",
+			func(l *location) {
+				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+					r, err := l.LocationStore.Scan(ctx, request)
+					if _, ok := r.(spi.Expired); ok {
+						return nil, spi.Argument("no such cursor")
+					}
+					return r, err
 				}
-				return r, err
-			}
-		}),
+			}),
 		onLocation("scan/unknown-starts-over", "L5.expired", "A scan with an unknown cursor starts over.", func(l *location) {
 			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
 				r, err := l.LocationStore.Scan(ctx, request)
@@ -97,17 +120,18 @@ func scanMutants() []Mutant {
 				return r, err
 			}
 		}),
-		onLocation("scan/unknown-is-the-end", "L5.expired", "A scan with an unknown cursor answers an empty last page.", func(l *location) {
-			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-				r, err := l.LocationStore.Scan(ctx, request)
-				if _, ok := r.(spi.Expired); ok {
-					missing, err := l.LocationStore.Read(ctx, "clock")
-					m, _ := missing.(spi.Missing)
-					return spi.Page{StoreNow: m.StoreNow}, err
+		onLocation("scan/unknown-is-the-end", "L5.expired", "A scan with an unknown cursor answers an empty last page.",
+			func(l *location) {
+				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+					r, err := l.LocationStore.Scan(ctx, request)
+					if _, ok := r.(spi.Expired); ok {
+						missing, err := l.LocationStore.Read(ctx, "clock")
+						m, _ := missing.(spi.Missing)
+						return spi.Page{StoreNow: m.StoreNow}, err
+					}
+					return r, err
 				}
-				return r, err
-			}
-		}),
+			}),
 		onLocation("scan/rewrites", "L5.snapshot", "A scan writes anew what it shows.", rewritesItems),
 		onLocation("scan/every-cursor-expired", "L5.expired", "Every cursor is Expired.", func(l *location) {
 			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
@@ -136,21 +160,23 @@ func scanMutants() []Mutant {
 				return r, err
 			}
 		}),
-		onLocation("scan/empty-cursor-starts-over", "L5.expired", "An empty cursor is none, and a long one is cut.", func(l *location) {
-			l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
-				if c := request.Cursor; c != nil && (*c == "" || len(*c) > spi.MaxCursorBytes) {
-					request.Cursor = nil
+		onLocation("scan/empty-cursor-starts-over", "L5.expired", "An empty cursor is none, and a long one is cut.",
+			func(l *location) {
+				l.scan = func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
+					if c := request.Cursor; c != nil && (*c == "" || len(*c) > spi.MaxCursorBytes) {
+						request.Cursor = nil
+					}
+					return l.LocationStore.Scan(ctx, request)
 				}
-				return l.LocationStore.Scan(ctx, request)
-			}
-		}),
-		onLocation("scan/versions-of-its-own", "L5.cas", "The versions of a scan can't be used as expected versions.", func(l *location) {
-			l.scan = changePage(l, func(_ spi.ScanRequest, p *spi.Page) {
-				for i := range p.Items {
-					p.Items[i].Value.Version = "scan-" + p.Items[i].Value.Version
-				}
-			})
-		}),
+			}),
+		onLocation("scan/versions-of-its-own", "L5.cas", "The versions of a scan can't be used as expected versions.",
+			func(l *location) {
+				l.scan = changePage(l, func(_ spi.ScanRequest, p *spi.Page) {
+					for i := range p.Items {
+						p.Items[i].Value.Version = "scan-" + p.Items[i].Value.Version
+					}
+				})
+			}),
 	}
 }
 
@@ -246,7 +272,8 @@ func rewritesItems(l *location) {
 			put := spi.Put{Key: item.Key, Bytes: item.Value.Bytes}
 			if item.Value.ExpiresAt == spi.NoExpiry {
 				_, _ = l.LocationStore.Write(ctx, spi.WriteRequest{
-					Conditions: []spi.Condition{spi.VersionCondition{Key: item.Key, Expected: item.Value.Version}}, Mutations: []spi.Mutation{put},
+					Conditions: []spi.Condition{spi.VersionCondition{Key: item.Key, Expected: item.Value.Version}},
+					Mutations:  []spi.Mutation{put},
 				})
 			}
 		}

@@ -82,7 +82,8 @@ func liveItems(ctx context.Context, c *redis.Client, prefix string, escaped bool
 		}
 		m, err := layout.DecodeMember([]byte(members[0]))
 		if err == nil && !m.Tombstone && (m.ExpiresAt == spi.NoExpiry || m.ExpiresAt > now) {
-			items = append(items, spi.Item{Key: spi.Key(m.Key), Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}})
+			items = append(items, spi.Item{Key: spi.Key(m.Key),
+				Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}})
 		}
 	}
 	slices.SortFunc(items, func(a, b spi.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })

@@ -17,7 +17,8 @@ func surfaceMutants() []Mutant {
 		{"layout-turned-round", "R9.surface", "LayoutOfKeys"},
 		{"history-alone", "R9.surface", "zlink.RelocationStore.histories"},
 	} {
-		mutants = append(mutants, provided("surface/"+row.slug, row.requirement, "The public declarations hold "+row.name+".", public(row.name)))
+		mutants = append(mutants, provided("surface/"+row.slug, row.requirement, "The public declarations hold "+row.name+".",
+			public(row.name)))
 	}
 	return mutants
 }

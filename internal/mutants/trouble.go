@@ -18,38 +18,51 @@ type do = func(ctx context.Context, operation func(context.Context) error) error
 // beside them, or what was written since.
 func troubleMutants() []Mutant {
 	return slices.Concat(
-		ofBoth("trouble/first-answer-kept", "L6.recover", "R5.recover", "An error that Redis answers to the first operation is kept and answered for ever.",
+		ofBoth("trouble/first-answer-kept", "L6.recover", "R5.recover",
+			"An error that Redis answers to the first operation is kept and answered for ever.",
 			func() targets.Provider { return around(refprovider.New(), firstAnswerKept) }),
-		ofBoth("trouble/one-at-a-time", "L6.timeout", "R5.timeout", "An operation awaits the end of all others before its timeout begins.",
+		ofBoth("trouble/one-at-a-time", "L6.timeout", "R5.timeout",
+			"An operation awaits the end of all others before its timeout begins.",
 			func() targets.Provider { return around(refprovider.New(), oneAtATime) }),
-		ofBoth("trouble/place-lost-by-timeout", "L6.recover", "R5.recover", "Each operation that times out takes one of 64 places with it.",
+		ofBoth("trouble/place-lost-by-timeout", "L6.recover", "R5.recover",
+			"Each operation that times out takes one of 64 places with it.",
 			func() targets.Provider { return losesPlaces(spi.KindTimeout) }),
-		ofBoth("trouble/place-lost-by-cancellation", "L6.recover", "R5.recover", "Each operation that is cancelled takes one of 64 places with it.",
+		ofBoth("trouble/place-lost-by-cancellation", "L6.recover", "R5.recover",
+			"Each operation that is cancelled takes one of 64 places with it.",
 			func() targets.Provider { return losesPlaces(spi.KindCancelled) }),
-		ofBoth("trouble/looks-in-its-own-time", "L6.timeout", "R5.timeout", "Each operation first looks something up, which has a timeout of its own.",
+		ofBoth("trouble/looks-in-its-own-time", "L6.timeout", "R5.timeout",
+			"Each operation first looks something up, which has a timeout of its own.",
 			looksFirstOrFails),
 		ofBoth("trouble/set-up-not-counted", "L6.timeout", "R5.timeout", "Setting a connection up has a timeout of its own.",
 			func() targets.Provider { return inWindows(false) }),
-		ofBoth("trouble/script-not-counted", "L6.timeout", "R5.timeout", "Sending a script that Redis does not know has a timeout of its own.",
+		ofBoth("trouble/script-not-counted", "L6.timeout", "R5.timeout",
+			"Sending a script that Redis does not know has a timeout of its own.",
 			func() targets.Provider { return inWindows(true) }),
-		ofBoth("trouble/timeout-of-the-other", "L6.timeout", "R5.timeout", "A store that shares a connection has the operation timeout of the other one.", timeoutOfTheOther),
-		ofBoth("trouble/pool-in-its-own-time", "L6.timeout", "R5.timeout", "Waiting for a place on a shared connection has no timeout.", patientPool),
-		ofBoth("trouble/close-ends-others", "L7.dispose", "R7.shared", "Closing one of two stores on a connection ends the other's operations under way.", closeEndsOthers),
-		ofBoth("trouble/database-once", "L6.recover", "R5.recover", "The database is selected on the first connection alone.", func() targets.Provider { return setUpOnce(databaseZero) }),
-		ofBoth("trouble/password-once", "L6.recover", "R5.recover", "The password is sent on the first connection alone.", func() targets.Provider { return setUpOnce(noPassword) }),
+		ofBoth("trouble/timeout-of-the-other", "L6.timeout", "R5.timeout",
+			"A store that shares a connection has the operation timeout of the other one.", timeoutOfTheOther),
+		ofBoth("trouble/pool-in-its-own-time", "L6.timeout", "R5.timeout",
+			"Waiting for a place on a shared connection has no timeout.", patientPool),
+		ofBoth("trouble/close-ends-others", "L7.dispose", "R7.shared",
+			"Closing one of two stores on a connection ends the other's operations under way.", closeEndsOthers),
+		ofBoth("trouble/database-once", "L6.recover", "R5.recover", "The database is selected on the first connection alone.",
+			func() targets.Provider { return setUpOnce(databaseZero) }),
+		ofBoth("trouble/password-once", "L6.recover", "R5.recover", "The password is sent on the first connection alone.",
+			func() targets.Provider { return setUpOnce(noPassword) }),
 		ofBoth("trouble/tls-once", "L6.recover", "R5.recover", "TLS is spoken on the first connection alone.", tlsOnce),
 		[]Mutant{
-			onLocation("trouble/scan-goes-on-cancelled", "L6.cancel-before", "A scan that goes on starts under a cancelled token.", func(l *location) {
-				l.scan = func(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, error) {
-					if r.Cursor != nil {
-						ctx = context.WithoutCancel(ctx)
+			onLocation("trouble/scan-goes-on-cancelled", "L6.cancel-before",
+				"A scan that goes on starts under a cancelled token.", func(l *location) {
+					l.scan = func(ctx context.Context, r spi.ScanRequest) (spi.ScanResult, error) {
+						if r.Cursor != nil {
+							ctx = context.WithoutCancel(ctx)
+						}
+						return l.LocationStore.Scan(ctx, r)
 					}
-					return l.LocationStore.Scan(ctx, r)
-				}
-			}),
+				}),
 		},
 		keptByOperation(), retriedMutants(), replayedMutants(), guessedMutants(),
-		[]Mutant{onRelocation("trouble/expiry-after-payload", "R6.orphan", "A payload of 64 KiB and more gets its expiry by a second command.", expiryAfterPayload)},
+		[]Mutant{onRelocation("trouble/expiry-after-payload", "R6.orphan",
+			"A payload of 64 KiB and more gets its expiry by a second command.", expiryAfterPayload)},
 	)
 }
 
@@ -88,16 +101,18 @@ func firstAnswerKept() do {
 // keptByOperation keep the first error that Redis answers to one operation.
 func keptByOperation() []Mutant {
 	return []Mutant{
-		onLocation("trouble/write-answer-kept", "L6.recover", "An error that Redis answers to the first write is kept and answered to each later one.", func(l *location) {
-			whole := *l
-			l.through(firstAnswerKept())
-			l.read, l.scan = whole.read, whole.scan
-		}),
-		onRelocation("trouble/put-answer-kept", "R5.recover", "An error that Redis answers to the first Put is kept and answered to each later one.", func(r *relocation) {
-			whole := *r
-			r.through(firstAnswerKept())
-			r.read, r.renew, r.delete = whole.read, whole.renew, whole.delete
-		}),
+		onLocation("trouble/write-answer-kept", "L6.recover",
+			"An error that Redis answers to the first write is kept and answered to each later one.", func(l *location) {
+				whole := *l
+				l.through(firstAnswerKept())
+				l.read, l.scan = whole.read, whole.scan
+			}),
+		onRelocation("trouble/put-answer-kept", "R5.recover",
+			"An error that Redis answers to the first Put is kept and answered to each later one.", func(r *relocation) {
+				whole := *r
+				r.through(firstAnswerKept())
+				r.read, r.renew, r.delete = whole.read, whole.renew, whole.delete
+			}),
 	}
 }
 

@@ -31,44 +31,52 @@ func retriedMutants() []Mutant {
 	}
 	return []Mutant{
 		retries("trouble/write-sent-again-after-reset", "A write whose connection is reset is sent again.", reset),
-		onLocation("trouble/first-write-sent-again", "L6.unknown-outcome", "The first write of an instance is sent again when it loses its connection.", func(l *location) {
-			var once sync.Once
-			l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
-				first := false
-				once.Do(func() { first = true })
-				if r, err = l.LocationStore.Write(ctx, w); first && lost(err) {
-					return l.LocationStore.Write(ctx, w)
-				}
-				return r, err
-			}
-		}),
-		onLocation("trouble/write-attempts", "L6.unknown-outcome", "A write is sent up to three times within its timeout.", func(l *location) {
-			l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
-				for range 3 {
-					r, err = attemptOf(ctx, l.config, func(ctx context.Context) (spi.WriteResult, error) { return l.LocationStore.Write(ctx, w) })
-					if spi.KindOf(err) != spi.KindTimeout || ctx.Err() != nil {
-						return r, err
+		onLocation("trouble/first-write-sent-again", "L6.unknown-outcome",
+			"The first write of an instance is sent again when it loses its connection.", func(l *location) {
+				var once sync.Once
+				l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
+					first := false
+					once.Do(func() { first = true })
+					if r, err = l.LocationStore.Write(ctx, w); first && lost(err) {
+						return l.LocationStore.Write(ctx, w)
 					}
+					return r, err
 				}
-				return r, err
-			}
-		}),
-		onRelocation("trouble/put-attempts", "R5.unknown-outcome", "A Put is sent up to three times within its timeout, and what it meets is taken for a Conflict.", func(s *relocation) {
-			s.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (r spi.BlobPutResult, err error) {
-				for i := range 3 {
-					r, err = attemptOf(ctx, s.config, func(ctx context.Context) (spi.BlobPutResult, error) {
-						return s.RelocationStore.Put(ctx, ref, p, ms)
-					})
-					if a, ok := r.(spi.AlreadyStored); ok && i > 0 {
-						return spi.Conflict{StoreNow: a.StoreNow}, nil
+			}),
+		onLocation("trouble/write-attempts", "L6.unknown-outcome", "A write is sent up to three times within its timeout.",
+			func(l *location) {
+				l.write = func(ctx context.Context, w spi.WriteRequest) (r spi.WriteResult, err error) {
+					for range 3 {
+						r, err = attemptOf(ctx, l.config, func(ctx context.Context) (spi.WriteResult,
+							error) {
+							return l.LocationStore.Write(ctx, w)
+						})
+						if spi.KindOf(err) != spi.KindTimeout || ctx.Err() != nil {
+							return r, err
+						}
 					}
-					if spi.KindOf(err) != spi.KindTimeout || ctx.Err() != nil {
-						return r, err
-					}
+					return r, err
 				}
-				return r, err
-			}
-		}),
+			}),
+		onRelocation("trouble/put-attempts", "R5.unknown-outcome",
+			"A Put is sent up to three times within its timeout, and what it meets is taken for a Conflict.",
+			func(s *relocation) {
+				s.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (r spi.BlobPutResult,
+					err error) {
+					for i := range 3 {
+						r, err = attemptOf(ctx, s.config, func(ctx context.Context) (spi.BlobPutResult, error) {
+							return s.RelocationStore.Put(ctx, ref, p, ms)
+						})
+						if a, ok := r.(spi.AlreadyStored); ok && i > 0 {
+							return spi.Conflict{StoreNow: a.StoreNow}, nil
+						}
+						if spi.KindOf(err) != spi.KindTimeout || ctx.Err() != nil {
+							return r, err
+						}
+					}
+					return r, err
+				}
+			}),
 	}
 }
 
@@ -96,55 +104,60 @@ func replayedMutants() []Mutant {
 		}()
 	}
 	return []Mutant{
-		onLocation("trouble/write-replayed", "L6.reconstruct", "A write that lost its connection is sent again in the background.", func(l *location) {
-			l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
-				r, err := l.LocationStore.Write(ctx, w)
-				replay(err, func() error { _, err := l.LocationStore.Write(context.Background(), w); return err })
-				return r, err
-			}
-		}),
-		onRelocation("trouble/delete-replayed", "R6.published", "A Delete that lost its connection is sent again in the background.", func(r *relocation) {
-			r.delete = func(ctx context.Context, ref spi.Reference) error {
-				err := r.RelocationStore.Delete(ctx, ref)
-				replay(err, func() error { return r.RelocationStore.Delete(context.Background(), ref) })
-				return err
-			}
-		}),
+		onLocation("trouble/write-replayed", "L6.reconstruct",
+			"A write that lost its connection is sent again in the background.", func(l *location) {
+				l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+					r, err := l.LocationStore.Write(ctx, w)
+					replay(err, func() error { _, err := l.LocationStore.Write(context.Background(), w); return err })
+					return r, err
+				}
+			}),
+		onRelocation("trouble/delete-replayed", "R6.published",
+			"A Delete that lost its connection is sent again in the background.", func(r *relocation) {
+				r.delete = func(ctx context.Context, ref spi.Reference) error {
+					err := r.RelocationStore.Delete(ctx, ref)
+					replay(err, func() error { return r.RelocationStore.Delete(context.Background(), ref) })
+					return err
+				}
+			}),
 	}
 }
 
 // guessedMutants take the bytes that they find after a lost reply for their own.
 func guessedMutants() []Mutant {
 	return []Mutant{
-		onLocation("trouble/applied-by-the-bytes", "L6.unknown-outcome", "A write whose reply was lost is Applied if its bytes are found under the key.", func(l *location) {
-			l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
-				r, err := l.LocationStore.Write(ctx, w)
-				if !lost(err) || len(w.Mutations) != 1 {
+		onLocation("trouble/applied-by-the-bytes", "L6.unknown-outcome",
+			"A write whose reply was lost is Applied if its bytes are found under the key.", func(l *location) {
+				l.write = func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
+					r, err := l.LocationStore.Write(ctx, w)
+					if !lost(err) || len(w.Mutations) != 1 {
+						return r, err
+					}
+					p, ok := w.Mutations[0].(spi.Put)
+					if !ok {
+						return r, err
+					}
+					if f, ok := foundRecord(l.LocationStore.Read(ctx, p.Key)); ok && bytes.Equal(f.Value.Bytes, p.Bytes) {
+						return spi.Applied{PutVersions: []spi.PutVersion{{Key: p.Key, Version: f.Value.Version}},
+							StoreNow: f.StoreNow}, nil
+					}
 					return r, err
 				}
-				p, ok := w.Mutations[0].(spi.Put)
-				if !ok {
-					return r, err
-				}
-				if f, ok := foundRecord(l.LocationStore.Read(ctx, p.Key)); ok && bytes.Equal(f.Value.Bytes, p.Bytes) {
-					return spi.Applied{PutVersions: []spi.PutVersion{{Key: p.Key, Version: f.Value.Version}}, StoreNow: f.StoreNow}, nil
-				}
-				return r, err
-			}
-		}),
-		onRelocation("trouble/stored-by-the-bytes", "R5.unknown-outcome", "A Put whose reply was lost is Stored if its bytes are found under the reference.", func(r *relocation) {
-			r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
-				result, err := r.RelocationStore.Put(ctx, ref, p, ms)
-				if !lost(err) {
+			}),
+		onRelocation("trouble/stored-by-the-bytes", "R5.unknown-outcome",
+			"A Put whose reply was lost is Stored if its bytes are found under the reference.", func(r *relocation) {
+				r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
+					result, err := r.RelocationStore.Put(ctx, ref, p, ms)
+					if !lost(err) {
+						return result, err
+					}
+					now, readErr := r.RelocationStore.Read(ctx, ref)
+					if f, ok := now.(spi.BlobFound); ok && readErr == nil && bytes.Equal(f.Bytes, p) {
+						return spi.Stored{ExpiresAt: f.ExpiresAt, StoreNow: f.StoreNow}, nil
+					}
 					return result, err
 				}
-				now, readErr := r.RelocationStore.Read(ctx, ref)
-				if f, ok := now.(spi.BlobFound); ok && readErr == nil && bytes.Equal(f.Bytes, p) {
-					return spi.Stored{ExpiresAt: f.ExpiresAt, StoreNow: f.StoreNow}, nil
-				}
-				return result, err
-			}
-		}),
+			}),
 	}
 }
 

@@ -18,11 +18,13 @@ import (
 // valueMutants break what a single value of the Location Store is (L2, L3).
 func valueMutants() []Mutant {
 	return []Mutant{
-		onLocation("read/two-observations", "L2.observation", "Bytes are read with one command, version and expiry with the next.", tornRead),
+		onLocation("read/two-observations", "L2.observation",
+			"Bytes are read with one command, version and expiry with the next.", tornRead),
 		onLocation("read/cached", "L2.observation", "A value that was read once is answered from a cache.", cachedRead),
 		script("read/extends-expiry", "L2.observation", "Reading a value that expires pushes its expiry out by an hour.",
 			onRead("local now = clock()\n", "local now = clock()\n"+touchOnRead)),
-		onLocation("read/last-put", "L3.value-bytes L2.observation", "A read answers the bytes that the instance put last, whatever the key.", lastPut),
+		onLocation("read/last-put", "L3.value-bytes L2.observation",
+			"A read answers the bytes that the instance put last, whatever the key.", lastPut),
 		onLocation("read/absent-is-empty", "L2.observation", "An absent key reads as an empty value.", func(l *location) {
 			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 				r, err := l.LocationStore.Read(ctx, key)
@@ -42,24 +44,27 @@ func valueMutants() []Mutant {
 			}
 			return k, nil
 		}),
-		keys("key/length-in-characters", "L3.key-length", "The length of a key is counted in characters.", func(k string) (string, error) {
-			if utf8.RuneCountInString(k) <= spi.MaxKeyBytes && len(k) > spi.MaxKeyBytes {
-				return strings.ToValidUTF8(k[:spi.MaxKeyBytes], ""), nil
-			}
-			return k, nil
-		}),
-		keys("key/length-in-utf-16", "L3.key-length", "A key counts three bytes for every character beyond ASCII, so that long ones are refused.", func(k string) (string, error) {
-			n := 0
-			for _, r := range k {
-				if n++; r > 0x7f {
-					n += 3
+		keys("key/length-in-characters", "L3.key-length", "The length of a key is counted in characters.",
+			func(k string) (string, error) {
+				if utf8.RuneCountInString(k) <= spi.MaxKeyBytes && len(k) > spi.MaxKeyBytes {
+					return strings.ToValidUTF8(k[:spi.MaxKeyBytes], ""), nil
 				}
-			}
-			if n > spi.MaxKeyBytes {
-				return "", spi.Argument("key too long")
-			}
-			return k, nil
-		}),
+				return k, nil
+			}),
+		keys("key/length-in-utf-16", "L3.key-length",
+			"A key counts three bytes for every character beyond ASCII, so that long ones are refused.",
+			func(k string) (string, error) {
+				n := 0
+				for _, r := range k {
+					if n++; r > 0x7f {
+						n += 3
+					}
+				}
+				if n > spi.MaxKeyBytes {
+					return "", spi.Argument("key too long")
+				}
+				return k, nil
+			}),
 		keys("key/empty-accepted", "L3.key-length", "An empty key is accepted.", func(k string) (string, error) {
 			if k == "" {
 				return "(empty)", nil
@@ -80,30 +85,34 @@ func valueMutants() []Mutant {
 			}
 			return k
 		})),
-		keys("key/pattern-characters", "L3.key-identity", "Characters of patterns and hash tags in keys are all the same.", plain(func(k string) string {
-			return strings.NewReplacer("*", "_", "?", "_", "[", "_", "]", "_", "{", "_", "}", "_", ":", "_").Replace(k)
-		})),
+		keys("key/pattern-characters", "L3.key-identity", "Characters of patterns and hash tags in keys are all the same.",
+			plain(func(k string) string {
+				return strings.NewReplacer("*", "_", "?", "_", "[", "_", "]", "_", "{", "_", "}", "_", ":", "_").Replace(k)
+			})),
 		keys("key/short-digest", "L3.key-identity", "Keys are told apart by a digest of 12 bits.", plain(func(k string) string {
 			if k == "" {
 				return k
 			}
 			return fmt.Sprintf("%03x", crc32.ChecksumIEEE([]byte(k))&0xfff)
 		})),
-		keys("key/invalid-utf8-replaced", "L3.key-utf8", "Bytes of a key that are no UTF-8 become U+FFFD instead of an argument error.", plain(func(k string) string {
-			return strings.ToValidUTF8(k, "\uFFFD")
-		})),
+		keys("key/invalid-utf8-replaced", "L3.key-utf8",
+			"Bytes of a key that are no UTF-8 become U+FFFD instead of an argument error.", plain(func(k string) string {
+				return strings.ToValidUTF8(k, "\uFFFD")
+			})),
 
 		script("value/empty-is-missing", "L3.value-size", "An empty value reads as Missing.",
-			onWrite("local exists = current and live(current, now)", "local exists = current and live(current, now) and current.size > 0")),
+			onWrite("local exists = current and live(current, now)",
+				"local exists = current and live(current, now) and current.size > 0")),
 		values("value/short-limit", "L3.value-size", "Values of more than 512 KiB are refused.", func(b []byte) ([]byte, error) {
 			if len(b) > 512<<10 {
 				return nil, spi.Argument("value too large")
 			}
 			return b, nil
 		}),
-		values("value/cut-at-limit", "L3.value-size", "A value that is too large is cut instead of refused.", func(b []byte) ([]byte, error) {
-			return b[:min(len(b), spi.MaxValueBytes)], nil
-		}),
+		values("value/cut-at-limit", "L3.value-size", "A value that is too large is cut instead of refused.",
+			func(b []byte) ([]byte, error) {
+				return b[:min(len(b), spi.MaxValueBytes)], nil
+			}),
 		values("value/as-text", "L3.value-bytes", "Bytes that are no UTF-8 are replaced.", func(b []byte) ([]byte, error) {
 			return []byte(strings.ToValidUTF8(string(b), "?")), nil
 		}),
@@ -116,10 +125,12 @@ func valueMutants() []Mutant {
 		script("value/short-lived", "L3.value-durable", "A value without retention is gone a moment later.",
 			onWrite("if retention ~= 0 then", "expires = now + 25 if retention ~= 0 then")),
 
-		versions("version/too-long", "L3.version-form", "A version is longer than 4096 bytes.", strings.Repeat("v", spi.MaxVersionBytes)),
+		versions("version/too-long", "L3.version-form", "A version is longer than 4096 bytes.",
+			strings.Repeat("v", spi.MaxVersionBytes)),
 		versions("version/not-utf8", "L3.version-form", "A version is not UTF-8.", "\xff"),
 		script("version/comes-again", "L3.version-fresh", "Seven versions are issued in turn.", issued("text(score % 7 + 1)")...),
-		script("version/from-content", "L3.version-fresh", "A version is the digest of the value.", issued("redis.sha1hex(value)")...),
+		script("version/from-content", "L3.version-fresh", "A version is the digest of the value.",
+			issued("redis.sha1hex(value)")...),
 		script("version/starts-over", "L3.version-fresh", "The versions of a key start over when it was deleted or has expired.",
 			issued("starts_over(record, key, now)")[0], onWrite("local issued = call", startsOver+"local issued = call")),
 		script("version/same-bytes-not-put", "L3.version-fresh", "A Put of the bytes that are there is left out.",

@@ -31,7 +31,8 @@ type Variant struct {
 // the reference's, or those of a client beside its store; the resilience suite
 // has variants of its own for them (TestAllowed).
 var faultCases = []string{
-	"resilience/cancel/*", "resilience/cold/*", "resilience/connection/*", "resilience/dispose/*", "resilience/failure/*", "resilience/pool/*",
+	"resilience/cancel/*", "resilience/cold/*", "resilience/connection/*", "resilience/dispose/*", "resilience/failure/*",
+	"resilience/pool/*",
 	"resilience/recovery/*", "resilience/timeout/*", "resilience/topology/*", "resilience/torn/*", "resilience/unknown/*",
 }
 

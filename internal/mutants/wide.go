@@ -16,7 +16,8 @@ func wideMutants() []Mutant {
 	}
 	mutations := func(id, requirement, title, when string) Mutant {
 		return script("wide/"+id, requirement, title,
-			onWrite("if put or call('EXISTS', record) == 1 then", "local m = (i - at) / 5 + 1\n  if ("+when+") then elseif put or call('EXISTS', record) == 1 then"))
+			onWrite("if put or call('EXISTS', record) == 1 then",
+				"local m = (i - at) / 5 + 1\n  if ("+when+") then elseif put or call('EXISTS', record) == 1 then"))
 	}
 	mutants := []Mutant{
 		unchecked("value-unchecked",
@@ -25,7 +26,8 @@ func wideMutants() []Mutant {
 			"The first mutation of the third slice of 700 is lost if it is a Delete.", "not put and m == 1401"),
 		mutations("put-lost", "L4.put", "One Put in the midst of a wide batch is lost.", "put and m == 777"),
 		mutations("overwrite-lost", "L4.put",
-			"A Put at the end of a slice of 500 does not replace what is there.", "put and m == 1500 and call('EXISTS', record) == 1"),
+			"A Put at the end of a slice of 500 does not replace what is there.",
+			"put and m == 1500 and call('EXISTS', record) == 1"),
 		mutations("remainder-lost", "L4.put",
 			"The Puts behind the last whole slice of 1,000 are lost, from the second slice on.", "put and m > 2000"),
 		onLocation("wide/checked-apart", "L4.all-or-nothing",
@@ -76,8 +78,10 @@ func wideMutants() []Mutant {
 	for _, slice := range []int{300, 500, 512, 666, 1000, 1024} {
 		edge := fmt.Sprintf("conditions > %d and c %% %d == ", slice, slice)
 		mutants = append(mutants,
-			unchecked(fmt.Sprint("last-of-", slice), fmt.Sprintf("The last condition of each whole slice of %d is not checked.", slice), edge+"0"),
-			unchecked(fmt.Sprint("first-of-", slice), fmt.Sprintf("The first condition of each slice of %d but the first is not checked.", slice), edge+"1 and c > 1"))
+			unchecked(fmt.Sprint("last-of-", slice),
+				fmt.Sprintf("The last condition of each whole slice of %d is not checked.", slice), edge+"0"),
+			unchecked(fmt.Sprint("first-of-", slice),
+				fmt.Sprintf("The first condition of each slice of %d but the first is not checked.", slice), edge+"1 and c > 1"))
 	}
 	return mutants
 }

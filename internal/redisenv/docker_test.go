@@ -37,7 +37,8 @@ func containerOwners(t *testing.T) map[string]string {
 	t.Helper()
 	owners := map[string]string{}
 	err := withEngine(t.Context(), func(c *client.Client) error {
-		list, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", ownerLabel)})
+		list, err := c.ContainerList(t.Context(),
+			client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", ownerLabel)})
 		for _, item := range list.Items {
 			owners[item.ID] = item.Labels[ownerLabel]
 		}

@@ -158,7 +158,8 @@ func sweepContainers(ctx context.Context, log io.Writer) {
 				continue
 			}
 			fmt.Fprintf(log, "docker: removing container %.12s, left behind by run %q\n", item.ID, item.Labels[runLabel])
-			if _, err := c.ContainerRemove(ctx, item.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
+			if _, err := c.ContainerRemove(ctx, item.ID,
+				client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
 				return err
 			}
 		}

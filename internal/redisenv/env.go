@@ -112,7 +112,8 @@ func (e *Env) startMain(ctx context.Context, so ServerOptions) (mode string, s *
 		s, err = connectURL(ctx, o.Mode, so)
 		return modeURL, s, err
 	default:
-		return "", nil, fmt.Errorf("--redis %q: use %s, %s, %s or a URL such as redis://host:6379/0", o.Mode, ModeAuto, ModeDocker, ModeLocal)
+		return "", nil, fmt.Errorf("--redis %q: use %s, %s, %s or a URL such as redis://host:6379/0", o.Mode, ModeAuto,
+			ModeDocker, ModeLocal)
 	}
 }
 
@@ -138,7 +139,8 @@ func (e *Env) startAuto(ctx context.Context, so ServerOptions) (string, *Server,
 	fmt.Fprintf(o.Log, "redis: not using Docker: %v\n", dockerErr)
 	if noLocal != nil {
 		return "", nil, fmt.Errorf("no Redis to test on; any of these works: start Docker (%v), "+
-			"install redis-server or valkey-server on PATH (none found), or give a server with --redis redis://host:6379/0", dockerErr)
+			"install redis-server or valkey-server on PATH (none found), or give a server with --redis redis://host:6379/0",
+			dockerErr)
 	}
 	s, err := startLocal(ctx, o, so)
 	if missing, ok := errors.AsType[*missingImage](dockerErr); ok && err == nil {

@@ -140,11 +140,12 @@ func TestExtraServers(t *testing.T) {
 				t.Error(err)
 			}
 		}},
-		{"further configuration", ServerOptions{Config: []string{"maxmemory 4mb"}}, func(t *testing.T, s *Server, c *redis.Client) {
-			if m, err := c.ConfigGet(t.Context(), "maxmemory").Result(); m["maxmemory"] != "4194304" {
-				t.Errorf("maxmemory %v, %v", m, err)
-			}
-		}},
+		{"further configuration", ServerOptions{Config: []string{"maxmemory 4mb"}},
+			func(t *testing.T, s *Server, c *redis.Client) {
+				if m, err := c.ConfigGet(t.Context(), "maxmemory").Result(); m["maxmemory"] != "4194304" {
+					t.Errorf("maxmemory %v, %v", m, err)
+				}
+			}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

@@ -90,7 +90,8 @@ func newServerDir(runID string) (string, error) {
 	sweepDirs(os.TempDir())
 	dir, err := os.MkdirTemp("", dirPrefix+pathSafe(runID)+"*")
 	if err != nil {
-		return "", fmt.Errorf("cannot make a folder for the server below %s (TMPDIR names another place): %w", os.TempDir(), pathCause(err))
+		return "", fmt.Errorf("cannot make a folder for the server below %s (TMPDIR names another place): %w", os.TempDir(),
+			pathCause(err))
 	}
 	if err := os.WriteFile(filepath.Join(dir, ownerFile), []byte(self().String()), 0o600); err != nil {
 		os.RemoveAll(dir)

@@ -164,7 +164,8 @@ func TestProxyFaults(t *testing.T) {
 		{"held", On("SET"), Hold(), timedOut, false, true},
 		{"by key", On().WithKey("fault"), Cut(), reset, false, false},
 		{"by another key", On("SET").WithKey("elsewhere"), Cut(), func(err error) bool { return err == nil }, true, false},
-		{"delayed within the limit", On("SET"), Delay(50 * time.Millisecond), func(err error) bool { return err == nil }, true, false},
+		{"delayed within the limit", On("SET"), Delay(50 * time.Millisecond), func(err error) bool { return err == nil }, true,
+			false},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -429,7 +430,11 @@ func TestProxyConnections(t *testing.T) {
 		t.Errorf("connected after %v", d)
 	}
 	r.p.CutAll()
-	if err := poll(ctx, 20*time.Second, func() (bool, error) { open, _ := r.p.Connections(); return open == 0, nil }); err != nil {
+	if err := poll(ctx, 20*time.Second, func() (bool, error) {
+		open, _ := r.p.Connections()
+		return open == 0,
+			nil
+	}); err != nil {
 		t.Error("connections are open after CutAll")
 	}
 	for range 2 {
@@ -447,7 +452,8 @@ func TestProxyRepliesOfEveryType(t *testing.T) {
 		"+OK\r\n", "-ERR x\r\n", ":1\r\n", "_\r\n", ",1.5\r\n", "#t\r\n", "(123456789\r\n",
 		"$5\r\na\r\n*b\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "=7\r\ntxt:abc\r\n", "!5\r\nERR x\r\n",
 		"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n", "~1\r\n+a\r\n", "%1\r\n+k\r\n%1\r\n+a\r\n:2\r\n", ">2\r\n+message\r\n+x\r\n",
-		"|1\r\n+ttl\r\n:3\r\n$1\r\nv\r\n", "*?\r\n:1\r\n*?\r\n.\r\n.\r\n", "%?\r\n+a\r\n:1\r\n.\r\n", "$?\r\n;4\r\nabcd\r\n;1\r\ne\r\n;0\r\n",
+		"|1\r\n+ttl\r\n:3\r\n$1\r\nv\r\n", "*?\r\n:1\r\n*?\r\n.\r\n.\r\n", "%?\r\n+a\r\n:1\r\n.\r\n",
+		"$?\r\n;4\r\nabcd\r\n;1\r\ne\r\n;0\r\n",
 	}
 	// The frames stand in one stream: each must end where the next one begins.
 	s := sourceOf(strings.Join(whole, ""))

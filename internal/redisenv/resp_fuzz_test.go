@@ -32,9 +32,11 @@ func checkCopied(t *testing.T, data, out []byte, taken int, err error) {
 
 func FuzzCopyCommand(f *testing.F) {
 	for _, seed := range []string{
-		"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n\r\n\r\n", "PING\r\n", "GET k\r\n", "\r\n", "*0\r\n", "*-1\r\n",
+		"*1\r\n$4\r\nPING\r\n", "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n\r\n\r\n", "PING\r\n", "GET k\r\n", "\r\n", "*0\r\n",
+		"*-1\r\n",
 		"*5\r\n$7\r\nevalsha\r\n$2\r\nab\r\n$1\r\n1\r\n$1\r\nk\r\n$0\r\n\r\n", "*3\r\n$4\r\nEVAL\r\n$1\r\nx\r\n$1\r\n0\r\n",
-		"*1\r\n$9223372036854775807\r\n", "*2\r\n$3\r\nGET\r\n$70000\r\nabc", "*2\r\n$3\r\nGET\r\n$-1\r\n", "*9999999999999999999\r\n",
+		"*1\r\n$9223372036854775807\r\n", "*2\r\n$3\r\nGET\r\n$70000\r\nabc", "*2\r\n$3\r\nGET\r\n$-1\r\n",
+		"*9999999999999999999\r\n",
 		"*1\r\n+PING\r\n", "*1\n$4\nPING\n",
 	} {
 		f.Add([]byte(seed))
@@ -52,9 +54,12 @@ func FuzzCopyCommand(f *testing.F) {
 
 func FuzzCopyReply(f *testing.F) {
 	for _, seed := range []string{
-		"+OK\r\n", "-ERR no\r\n", ":1\r\n", "$-1\r\n", "$0\r\n\r\n", "$3\r\nabc\r\n", "*-1\r\n", "*2\r\n:1\r\n$1\r\nx\r\n", "_\r\n", "#t\r\n",
-		",1.5\r\n", "(123\r\n", "=7\r\ntxt:abc\r\n", "!3\r\nERR\r\n", "%1\r\n+k\r\n+v\r\n", "~1\r\n:1\r\n", ">1\r\n+m\r\n", "|1\r\n+k\r\n+v\r\n:7\r\n",
-		"$?\r\n;2\r\nab\r\n;0\r\n", "*?\r\n:1\r\n.\r\n", "$9223372036854775807\r\n", "%9223372036854775807\r\n", "|9223372036854775807\r\n", "&1\r\n",
+		"+OK\r\n", "-ERR no\r\n", ":1\r\n", "$-1\r\n", "$0\r\n\r\n", "$3\r\nabc\r\n", "*-1\r\n", "*2\r\n:1\r\n$1\r\nx\r\n",
+		"_\r\n", "#t\r\n",
+		",1.5\r\n", "(123\r\n", "=7\r\ntxt:abc\r\n", "!3\r\nERR\r\n", "%1\r\n+k\r\n+v\r\n", "~1\r\n:1\r\n", ">1\r\n+m\r\n",
+		"|1\r\n+k\r\n+v\r\n:7\r\n",
+		"$?\r\n;2\r\nab\r\n;0\r\n", "*?\r\n:1\r\n.\r\n", "$9223372036854775807\r\n", "%9223372036854775807\r\n",
+		"|9223372036854775807\r\n", "&1\r\n",
 	} {
 		f.Add([]byte(seed))
 	}

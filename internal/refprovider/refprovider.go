@@ -24,9 +24,10 @@ func With(change func(reference.Options) reference.Options) targets.Provider {
 	return targets.Provider{
 		Info: targets.Info{
 			Provider: "reference", Language: "go", Version: moduleVersion(),
-			Stores:       []string{targets.StoreLocation, targets.StoreRelocation},
-			Layout:       targets.LayoutOfficial,
-			Capabilities: []string{targets.CapCancellation, targets.CapValueCondition, targets.CapSharedConnection, targets.CapSurface, targets.CapUnixSocket, targets.CapTLS},
+			Stores: []string{targets.StoreLocation, targets.StoreRelocation},
+			Layout: targets.LayoutOfficial,
+			Capabilities: []string{targets.CapCancellation, targets.CapValueCondition, targets.CapSharedConnection,
+				targets.CapSurface, targets.CapUnixSocket, targets.CapTLS},
 		},
 		OpenLocation: func(_ context.Context, config targets.StoreConfig) (spi.LocationStore, error) {
 			options, err := Options(config)
@@ -51,7 +52,8 @@ func With(change func(reference.Options) reference.Options) targets.Provider {
 			return store, nil
 		},
 		Surface: func() []string {
-			return []string{"DefaultOperationTimeout", "Location", "OpenLocation", "OpenRelocation", "Options", "Relocation", "Store"}
+			return []string{"DefaultOperationTimeout", "Location", "OpenLocation", "OpenRelocation", "Options", "Relocation",
+				"Store"}
 		},
 	}
 }

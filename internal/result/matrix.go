@@ -106,7 +106,8 @@ func (m Matrix) ExitStatus() int {
 	switch {
 	case m.FalseAlarms() > 0:
 		return ExitNonconform
-	case n[Survived]+n[Miscited]+n[KilledByOther]+n[Broken]+len(m.Defects) > 0, m.Interrupted == "" && len(m.Idle)+len(m.OffTopic) > 0:
+	case n[Survived]+n[Miscited]+n[KilledByOther]+n[Broken]+len(m.Defects) > 0,
+		m.Interrupted == "" && len(m.Idle)+len(m.OffTopic) > 0:
 		return ExitNonconform
 	case m.Interrupted != "" || n[NotTried] > 0 || n[Killed]+len(m.Variants) == 0:
 		return ExitEnvironment

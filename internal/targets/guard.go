@@ -75,18 +75,21 @@ func (g *guardedLocation) Close() error { return closeGuarded(g.store) }
 
 type guardedRelocation struct{ store spi.RelocationStore }
 
-func (g *guardedRelocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
+func (g *guardedRelocation) Put(ctx context.Context, ref spi.Reference, payload []byte,
+	retention spi.Retention) (spi.BlobPutResult, error) {
 	return g.put(ctx, ref, bytes.Clone(payload), retention)
 }
 
-func (g *guardedRelocation) PutFill(ctx context.Context, ref spi.Reference, fill Fill, retention spi.Retention) (spi.BlobPutResult, error) {
+func (g *guardedRelocation) PutFill(ctx context.Context, ref spi.Reference, fill Fill,
+	retention spi.Retention) (spi.BlobPutResult, error) {
 	if err := fill.Check(); err != nil {
 		return nil, &spi.Error{Kind: spi.KindInternal, Message: err.Error()}
 	}
 	return g.put(ctx, ref, fill.Bytes(), retention)
 }
 
-func (g *guardedRelocation) put(ctx context.Context, ref spi.Reference, own []byte, retention spi.Retention) (spi.BlobPutResult, error) {
+func (g *guardedRelocation) put(ctx context.Context, ref spi.Reference, own []byte, retention spi.Retention) (spi.BlobPutResult,
+	error) {
 	return await(ctx, "relocation.put", func(ctx context.Context) (spi.BlobPutResult, error) {
 		defer scribble(own)
 		return answered(g.store.Put(ctx, ref, own, retention))

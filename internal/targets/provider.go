@@ -66,7 +66,8 @@ func (t *inProcess) OpenRelocation(ctx context.Context, config StoreConfig) (Rel
 	return GuardRelocation(store), nil
 }
 
-func openGuarded[S any](ctx context.Context, store string, config StoreConfig, open func(context.Context, StoreConfig) (S, error)) (S, error) {
+func openGuarded[S any](ctx context.Context, store string, config StoreConfig,
+	open func(context.Context, StoreConfig) (S, error)) (S, error) {
 	var none S
 	if open == nil {
 		return none, Unsupported("the provider offers no %s store", store)

@@ -80,7 +80,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %d, %v", row, got, ok)
 		}
 	}
-	for _, row := range []string{"", "0", "-1", "+1", "01", " 1", "1 ", "1\n", "1.0", "1e3", "0x1", "1_0", `"1"`, "١", beyondLast, "99999999999999999999"} {
+	for _, row := range []string{"", "0", "-1", "+1", "01", " 1", "1 ", "1\n", "1.0", "1e3", "0x1", "1_0", `"1"`, "١", beyondLast,
+		"99999999999999999999"} {
 		if got, ok := Parse([]byte(row)); ok {
 			t.Errorf("Parse(%q) = %d, want a refusal", row, got)
 		}
@@ -107,13 +108,15 @@ func TestGateInTheSameBatch(t *testing.T) {
 		t.Errorf("got %v, %v", b, err)
 	}
 	if store.text("lease") != "5" || store.text(Owner) != "6" || store.writes != 1 {
-		t.Errorf("record %q, counter %q after %d writes; want 5, 6 after one", store.text("lease"), store.text(Owner), store.writes)
+		t.Errorf("record %q, counter %q after %d writes; want 5, 6 after one", store.text("lease"), store.text(Owner),
+			store.writes)
 	}
 	if _, err := Issue(context.Background(), store, Owner, 1, gate("taken")); !errors.Is(err, ErrGate) {
 		t.Errorf("false gate: %v, want ErrGate", err)
 	}
 	if store.text("taken") != "x" || store.text(Owner) != "6" || store.writes != 2 {
-		t.Errorf("false gate: record %q, counter %q after %d writes; want nothing changed and no retry", store.text("taken"), store.text(Owner), store.writes)
+		t.Errorf("false gate: record %q, counter %q after %d writes; want nothing changed and no retry", store.text("taken"),
+			store.text(Owner), store.writes)
 	}
 }
 
@@ -135,7 +138,8 @@ func TestContention(t *testing.T) {
 		defer store.mu.Unlock()
 		store.put(Owner, []byte("7"))
 	}
-	if _, err := Issue(context.Background(), store, Owner, 1, nil); !errors.Is(err, ErrContention) || store.writes != MaxAttempts {
+	if _, err := Issue(context.Background(), store, Owner, 1, nil); !errors.Is(err, ErrContention) ||
+		store.writes != MaxAttempts {
 		t.Errorf("got %v after %d writes, want ErrContention after %d", err, store.writes, MaxAttempts)
 	}
 

@@ -10,7 +10,8 @@ import (
 func TestKeys(t *testing.T) {
 	const ns = "app1:{zlink-location-v3}:opaque:"
 	for _, c := range []struct{ name, got, want string }{
-		{"record", RecordKey("app1", "owner-lease\x00owner-a"), ns + "2103785f1d2cf83bf4dcf0cca11bd6bdf72ae24838410fd9fbc72d1767a6545e"},
+		{"record", RecordKey("app1", "owner-lease\x00owner-a"),
+			ns + "2103785f1d2cf83bf4dcf0cca11bd6bdf72ae24838410fd9fbc72d1767a6545e"},
 		{"empty prefix", SequenceKey(""), ":{zlink-location-v3}:opaque:sequence"},
 		{"sequence", SequenceKey("app1"), ns + "sequence"},
 		{"index", IndexKey("app1"), ns + "index"},

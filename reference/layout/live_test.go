@@ -35,7 +35,8 @@ func TestEncodesAsRedisDoes(t *testing.T) {
 			if m.Tombstone {
 				tombstone = "1"
 			}
-			want, err := client.Eval(context.Background(), pack, nil, m.Key, m.Value, m.Version, int64(m.ExpiresAt), tombstone).Text()
+			want, err := client.Eval(context.Background(), pack, nil, m.Key, m.Value, m.Version, int64(m.ExpiresAt),
+				tombstone).Text()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -246,7 +246,8 @@ func FuzzDecodeIndex(f *testing.F) {
 	for _, x := range []Index{
 		goldenIndex(),
 		{Chunks: []Chunk{{"empty", 0, 0}}},
-		{Length: 7, CRC: Checksum([]byte("1234567")), Chunks: []Chunk{{"a", 4, Checksum([]byte("1234"))}, {"b", 3, Checksum([]byte("567"))}}},
+		{Length: 7, CRC: Checksum([]byte("1234567")),
+			Chunks: []Chunk{{"a", 4, Checksum([]byte("1234"))}, {"b", 3, Checksum([]byte("567"))}}},
 	} {
 		raw, err := EncodeIndex(x)
 		if err != nil {

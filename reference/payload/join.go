@@ -56,8 +56,10 @@ func (s Store) Index(ctx context.Context, ref spi.Reference) (Index, spi.BlobFou
 	if err != nil {
 		return Index{}, spi.BlobFound{}, &DataLost{Chunk: IndexLost, Reference: ref, Reason: Damaged, Err: err}
 	}
-	if n, err := ChunkCount(x.Length, s.chunkSize()); err != nil || n != len(x.Chunks) || x.Chunks[0].Length != min(x.Length, int64(s.chunkSize())) {
-		err = fmt.Errorf("%d chunks, the first of %d bytes, make a payload of %d bytes", len(x.Chunks), x.Chunks[0].Length, x.Length)
+	if n, err := ChunkCount(x.Length, s.chunkSize()); err != nil || n != len(x.Chunks) ||
+		x.Chunks[0].Length != min(x.Length, int64(s.chunkSize())) {
+		err = fmt.Errorf("%d chunks, the first of %d bytes, make a payload of %d bytes", len(x.Chunks), x.Chunks[0].Length,
+			x.Length)
 		return Index{}, spi.BlobFound{}, &DataLost{Chunk: IndexLost, Reference: ref, Reason: Oversized, Err: err}
 	}
 	return x, found, nil

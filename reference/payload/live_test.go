@@ -46,7 +46,8 @@ func TestPayloadOnRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lost *payload.DataLost
-	if _, err := store.Join(ctx, plan.Index, io.Discard); !errors.As(err, &lost) || lost.Chunk != 3 || lost.Reason != payload.Absent {
+	if _, err := store.Join(ctx, plan.Index, io.Discard); !errors.As(err, &lost) || lost.Chunk != 3 ||
+		lost.Reason != payload.Absent {
 		t.Errorf("without chunk 3: %v", err)
 	}
 	if err := store.Delete(ctx, plan.Index); err != nil {

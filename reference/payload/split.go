@@ -43,7 +43,8 @@ func ChunkCount(length int64, chunkSize int) (int, error) {
 	}
 	n := max((length+int64(chunkSize)-1)/int64(chunkSize), 1)
 	if n > spi.MaxChunks {
-		return 0, spi.Argument("payload of %d bytes has %d chunks of %d bytes: at most %d are allowed", length, n, chunkSize, spi.MaxChunks)
+		return 0, spi.Argument("payload of %d bytes has %d chunks of %d bytes: at most %d are allowed", length, n, chunkSize,
+			spi.MaxChunks)
 	}
 	return int(n), nil
 }

@@ -96,7 +96,8 @@ func TestPutBoundsBeforeIO(t *testing.T) {
 		"4097 bytes":         {long, 4},
 	} {
 		m := newMemStore()
-		_, err := Store{Blobs: m, ChunkSize: tt.chunkSize}.Put(context.Background(), tt.plan, iotest.ErrReader(errors.New("was read")))
+		_, err := Store{Blobs: m, ChunkSize: tt.chunkSize}.Put(context.Background(), tt.plan,
+			iotest.ErrReader(errors.New("was read")))
 		if spi.KindOf(err) != spi.KindArgument || len(m.log) > 0 {
 			t.Errorf("%s: %v after %v, want an argument error before any I/O", name, err, m.log)
 		}
@@ -132,7 +133,8 @@ func TestPutWithoutIndexAfterAFailure(t *testing.T) {
 	}
 	m := newMemStore()
 	m.blobs["c1"] = spi.BlobFound{Bytes: []byte("other"), ExpiresAt: 2000}
-	if _, err := (Store{Blobs: m, ChunkSize: 4}).Put(context.Background(), plan(10), strings.NewReader(text)); !errors.Is(err, ErrReferenceTaken) {
+	if _, err := (Store{Blobs: m, ChunkSize: 4}).Put(context.Background(), plan(10), strings.NewReader(text)); !errors.Is(err,
+		ErrReferenceTaken) {
 		t.Errorf("taken reference: %v", err)
 	}
 }
@@ -177,7 +179,8 @@ func TestDataLost(t *testing.T) {
 		{"other length, whole frame", edit("c1", other(1, "456")), 1, Different},
 		{"missing index", func(m *memStore) { delete(m.blobs, "index") }, IndexLost, Absent},
 		{"altered index", edit("index", func(b []byte) []byte { b[40] ^= 1; return b }), IndexLost, Damaged},
-		{"wrong total checksum", edit("index", func(b []byte) []byte { return resealed(b, set(20, ^b[20])) }), IndexLost, Damaged},
+		{"wrong total checksum", edit("index", func(b []byte) []byte { return resealed(b, set(20, ^b[20])) }), IndexLost,
+			Damaged},
 		{"a chunk as the index", func(m *memStore) { m.blobs["index"] = m.blobs["c0"] }, IndexLost, Damaged},
 		{"chunks of another size", func(m *memStore) {
 			small := Store{Blobs: newMemStore(), ChunkSize: 5}
@@ -233,7 +236,8 @@ func TestRenew(t *testing.T) {
 	if renewed, err := s.RenewDue(context.Background(), "index"); !renewed || err != nil {
 		t.Errorf("12 h left: renewed %v, %v", renewed, err)
 	}
-	want := []string{"read index", "read index", "read c0", "read c1", "read c2", "renew c0", "renew c1", "renew c2", "renew index"}
+	want := []string{"read index", "read index", "read c0", "read c1", "read c2", "renew c0", "renew c1", "renew c2",
+		"renew index"}
 	if diff := cmp.Diff(want, m.calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

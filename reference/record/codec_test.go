@@ -14,7 +14,8 @@ const (
 	goldenMeshNode = `{"recordVersion":1,"ownerId":"owner-a","leaseGeneration":"5","descriptorRevision":"3",` +
 		`"descriptor":{"meshName":"main","routingIdHex":"01020304","lifecycleGeneration":"1","descriptorRevision":"3",` +
 		`"endpoint":"tcp://node-a:5000","entrySpotId":"entry-1","channelWeights":{"billing":100},"applicationVersion":"2",` +
-		`"objectCapabilities":[{"objectKind":"actor","stableType":"chat","policy":"disabled","hasSnapshotAdapter":false,"limit":0},` +
+		`"objectCapabilities":[{"objectKind":"actor","stableType":"chat","policy":"disabled","hasSnapshotAdapter":false,` +
+		`"limit":0},` +
 		`{"objectKind":"userSpot","stableType":"game","policy":"snapshot","hasSnapshotAdapter":true,"limit":500}],` +
 		`"objectRole":"server","placementWeight":100,"capacity":{"actors":{"active":3,"reserved":1,"limit":0},` +
 		`"spots":{"active":2,"reserved":0,"limit":100},"spotTypes":[{"objectKind":"userSpot","stableType":"game","active":2,` +
@@ -30,12 +31,12 @@ const (
 		`"securityIdentity":"publisher-a-identity","ownerId":"owner-c","leaseGeneration":"1","updatedAtEpochMs":"1700000002000"}}`
 	goldenOwnerLease = `{"recordVersion":1,"ownerId":"owner-a","leaseGeneration":"5"}`
 	goldenActor      = `{"recordVersion":1,"payload":"3q2+78r+8A0=","objectGeneration":"7","authorityOwnerGeneration":"3",` +
-		`"ownerId":"owner-a","ownerLeaseGeneration":"5","allocation":{"state":"active","objectKind":"actor","stableType":"chat",` +
-		`"descriptor":{"meshName":"main","routingIdHex":"01020304"},"descriptorLifecycleGeneration":"1",` +
+		`"ownerId":"owner-a","ownerLeaseGeneration":"5","allocation":{"state":"active","objectKind":"actor",` +
+		`"stableType":"chat","descriptor":{"meshName":"main","routingIdHex":"01020304"},"descriptorLifecycleGeneration":"1",` +
 		`"capacity":{"actors":1,"spots":0,"spotType":null}},"pendingCreation":null}`
 	goldenSpot = `{"recordVersion":1,"payload":"AQIDBA==","objectGeneration":"12","authorityOwnerGeneration":"1",` +
-		`"ownerId":"owner-b","ownerLeaseGeneration":"2","allocation":{"state":"reserved","objectKind":"userSpot","stableType":"game",` +
-		`"descriptor":{"meshName":"main","routingIdHex":"01020304"},"descriptorLifecycleGeneration":"1",` +
+		`"ownerId":"owner-b","ownerLeaseGeneration":"2","allocation":{"state":"reserved","objectKind":"userSpot",` +
+		`"stableType":"game","descriptor":{"meshName":"main","routingIdHex":"01020304"},"descriptorLifecycleGeneration":"1",` +
 		`"capacity":{"actors":0,"spots":1,"spotType":{"objectKind":"userSpot","stableType":"game","count":1}}},` +
 		`"pendingCreation":{"reservationId":"reservation-1",` +
 		`"requestContentReference":"inline-v1:emxpbmsgY3JlYXRlIHJvb206MSByZXF1ZXN0-___",` +
@@ -107,14 +108,16 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"version 2", lease, goldenOwnerLease, `n":1`, `n":2`, "field recordVersion: is 2"},
 		{"version as string", lease, goldenOwnerLease, `n":1`, `n":"1"`, "field recordVersion: must be a number"},
-		{"number for generation", lease, goldenOwnerLease, `"5"`, `5`, "field leaseGeneration: must be a string of decimal digits, not the number 5"},
+		{"number for generation", lease, goldenOwnerLease, `"5"`, `5`,
+			"field leaseGeneration: must be a string of decimal digits, not the number 5"},
 		{"generation 0", lease, goldenOwnerLease, `"5"`, `"0"`, "field leaseGeneration: is 0"},
 		{"leading zero", lease, goldenOwnerLease, `"5"`, `"05"`, "field leaseGeneration"},
 		{"plus sign", lease, goldenOwnerLease, `"5"`, `"+5"`, "field leaseGeneration"},
 		{"2^63", lease, goldenOwnerLease, `"5"`, `"9223372036854775808"`, "field leaseGeneration"},
 		{"missing field", lease, goldenOwnerLease, `,"leaseGeneration":"5"`, ``, "field leaseGeneration: is missing"},
 		{"unknown field", lease, goldenOwnerLease, `"5"`, `"5","extra":1`, "field extra: is unknown or repeated"},
-		{"repeated field", lease, goldenOwnerLease, `"5"`, `"5","leaseGeneration":"5"`, "field leaseGeneration: is unknown or repeated"},
+		{"repeated field", lease, goldenOwnerLease, `"5"`, `"5","leaseGeneration":"5"`,
+			"field leaseGeneration: is unknown or repeated"},
 		{"other letter case", lease, goldenOwnerLease, `ownerId`, `ownerID`, `field ownerID: stands where "ownerId" belongs`},
 		{"null text", lease, goldenOwnerLease, `"owner-a"`, `null`, "field ownerId: must be a string, not null"},
 		{"white space", lease, goldenOwnerLease, `:"5"`, `: "5"`, "not canonical JSON from byte 57"},
@@ -123,20 +126,29 @@ func TestDecodeRefuses(t *testing.T) {
 		{"empty", lease, "", ``, ``, "no JSON here: unexpected EOF"},
 		{"truncated", lease, goldenOwnerLease[:20], ``, ``, "field ownerId: no JSON here"},
 		{"not UTF-8", lease, goldenOwnerLease, `owner-a`, "owner-\xff", "not valid UTF-8"},
-		{"string for weight", mesh, goldenMeshNode, `"placementWeight":100`, `"placementWeight":"100"`, "field descriptor.placementWeight: must be a number"},
-		{"fraction", mesh, goldenMeshNode, `"placementWeight":100`, `"placementWeight":100.0`, "field descriptor.placementWeight"},
-		{"negative weight", mesh, goldenMeshNode, `"billing":100`, `"billing":-1`, "field descriptor.channelWeights.billing: is -1"},
-		{"deep field", mesh, goldenMeshNode, `"limit":500`, `"limit":true`, "field descriptor.objectCapabilities[1].limit: must be a number, not true"},
-		{"null list", mesh, goldenMeshNode, `{"billing":100}`, `null`, "field descriptor.channelWeights: must be an object, not null"},
-		{"owner differs", mesh, goldenMeshNode, `"owner-a"`, `"owner-z"`, `field descriptor.ownerId: is "owner-a", but ownerId is "owner-z"`},
-		{"lease differs", mesh, goldenMeshNode, `"leaseGeneration":"5"`, `"leaseGeneration":"6"`, "field descriptor.leaseGeneration: is 5"},
-		{"revision differs", mesh, goldenMeshNode, `"descriptorRevision":"3"`, `"descriptorRevision":"4"`, "field descriptor.descriptorRevision: is 3"},
+		{"string for weight", mesh, goldenMeshNode, `"placementWeight":100`, `"placementWeight":"100"`,
+			"field descriptor.placementWeight: must be a number"},
+		{"fraction", mesh, goldenMeshNode, `"placementWeight":100`, `"placementWeight":100.0`,
+			"field descriptor.placementWeight"},
+		{"negative weight", mesh, goldenMeshNode, `"billing":100`, `"billing":-1`,
+			"field descriptor.channelWeights.billing: is -1"},
+		{"deep field", mesh, goldenMeshNode, `"limit":500`, `"limit":true`,
+			"field descriptor.objectCapabilities[1].limit: must be a number, not true"},
+		{"null list", mesh, goldenMeshNode, `{"billing":100}`, `null`,
+			"field descriptor.channelWeights: must be an object, not null"},
+		{"owner differs", mesh, goldenMeshNode, `"owner-a"`, `"owner-z"`,
+			`field descriptor.ownerId: is "owner-a", but ownerId is "owner-z"`},
+		{"lease differs", mesh, goldenMeshNode, `"leaseGeneration":"5"`, `"leaseGeneration":"6"`,
+			"field descriptor.leaseGeneration: is 5"},
+		{"revision differs", mesh, goldenMeshNode, `"descriptorRevision":"3"`, `"descriptorRevision":"4"`,
+			"field descriptor.descriptorRevision: is 3"},
 		{"uppercase hex", mesh, goldenMeshNode, `"01020304"`, `"0102030A"`, "field descriptor.routingIdHex"},
 		{"unsorted map", mesh, goldenMeshNode, `{"billing":100}`, `{"b":1,"a":2}`, "not canonical"},
 		{"repeated map key", mesh, goldenMeshNode, `{"billing":100}`, `{"b":1,"b":1}`, "not canonical"},
 		{"bad base64", authority, goldenActor, `8A0=`, `8A0`, "field payload"},
 		{"loose base64", authority, goldenActor, `8A0=`, `8A1=`, "field payload"},
-		{"short digest", authority, goldenSpot, `580760`, `5807`, "field pendingCreation.requestContentReference: the content has the SHA-256"},
+		{"short digest", authority, goldenSpot, `580760`, `5807`,
+			"field pendingCreation.requestContentReference: the content has the SHA-256"},
 		{"absent optional", authority, goldenActor, `,"pendingCreation":null`, ``, "field pendingCreation: is missing"},
 	}
 	for _, tt := range tests {
@@ -170,8 +182,10 @@ func TestEncodeRefuses(t *testing.T) {
 
 // FuzzDecodeRecord: whatever is accepted is the record's one canonical text.
 func FuzzDecodeRecord(f *testing.F) {
-	for _, s := range []string{goldenMeshNode, goldenClientServer, goldenFanoutPublisher, goldenOwnerLease, goldenActor, goldenSpot,
-		"", "{}", "[]", "null", `{"recordVersion":1}`, `{"recordVersion":1,"ownerId":"\u0000","leaseGeneration":"9223372036854775807"}`} {
+	for _, s := range []string{goldenMeshNode, goldenClientServer, goldenFanoutPublisher, goldenOwnerLease, goldenActor,
+		goldenSpot,
+		"", "{}", "[]", "null", `{"recordVersion":1}`,
+		`{"recordVersion":1,"ownerId":"\u0000","leaseGeneration":"9223372036854775807"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -24,7 +24,8 @@ func TestContentReference(t *testing.T) {
 		t.Errorf("no content: %q, %v", got, err)
 	}
 	for _, bad := range []string{
-		"", "inline-v1", "inline-v2:eg", "INLINE-v1:eg", " inline-v1:eg", "inline-v1:eg==", "inline-v1:eg ", "inline-v1:eg\n", "inline-v1:e\ng",
+		"", "inline-v1", "inline-v2:eg", "INLINE-v1:eg", " inline-v1:eg", "inline-v1:eg==", "inline-v1:eg ", "inline-v1:eg\n",
+		"inline-v1:e\ng",
 		"inline-v1:+/8", "inline-v1:eh", "inline-v1:e", "inline-v1:a2ad96cf:emxpbmsgY3JlYXRlIHJvb206MSByZXF1ZXN0-___",
 	} {
 		if got, err := DecodeContentReference(bad); err == nil {

@@ -18,14 +18,16 @@ func TestKeys(t *testing.T) {
 		{"mesh-node\x00main\x0001020304", func() (spi.Key, error) { return MeshNodeKey("main", rid) }},
 		{"owner-lease\x00owner-a", func() (spi.Key, error) { return OwnerLeaseKey("owner-a") }},
 		{"client-server\x00chat-channel\x0001020304", func() (spi.Key, error) { return ClientServerKey("chat-channel", rid) }},
-		{"fanout-publisher\x00chat-channel\x0001020304", func() (spi.Key, error) { return FanoutPublisherKey("chat-channel", rid) }},
+		{"fanout-publisher\x00chat-channel\x0001020304",
+			func() (spi.Key, error) { return FanoutPublisherKey("chat-channel", rid) }},
 		{"authority\x00actor\x00user:42", func() (spi.Key, error) { return AuthorityKey(ActorAuthority, "user:42") }},
 		{"authority\x00spot\x00room:1", func() (spi.Key, error) { return AuthorityKey(SpotAuthority, "room:1") }},
 		{"creation-terminal\x0001020304\x007\x00000000000000002a0000000000000001", func() (spi.Key, error) {
 			return CreationTerminalKey(rid, 7, OperationID{High: 42, Low: 1})
 		}},
 		{"mesh-node\x00m\x00ff0a", func() (spi.Key, error) { return MeshNodeKey("m", []byte{0xff, 0x0a}) }},
-		{"owner-lease\x00" + strings.Repeat("o", 1024-12), func() (spi.Key, error) { return OwnerLeaseKey(strings.Repeat("o", 1024-12)) }},
+		{"owner-lease\x00" + strings.Repeat("o", 1024-12),
+			func() (spi.Key, error) { return OwnerLeaseKey(strings.Repeat("o", 1024-12)) }},
 	}
 	for _, tt := range tests {
 		got, err := tt.key()

@@ -13,10 +13,14 @@ import (
 // contentionCases: many issuers of one counter (L8.contention).
 func contentionCases() []harness.Case {
 	return []harness.Case{
-		counterCase("contention/target", "Instances of the target that issue at the same time never issue a value twice and leave no gap.",
+		counterCase("contention/target", "Instances of the target that issue at the same time never issue a value "+
+			"twice and leave no gap.",
 			"L8.contention", func(t *harness.T) { contend(t, targets(t), targets(t), targets(t)) }),
-		counterCase("contention/with-reference", "Instances of the target and of the reference that issue at the same time never issue a value twice and leave no gap.",
-			"L8.contention", func(t *harness.T) { contend(t, references(t), targets(t), targets(t), references(t)) }, harness.NeedLayout),
+		counterCase("contention/with-reference",
+			"Instances of the target and of the reference that issue at the same time never issue a value "+
+				"twice and leave no gap.",
+			"L8.contention", func(t *harness.T) { contend(t, references(t), targets(t), targets(t), references(t)) },
+			harness.NeedLayout),
 	}
 }
 
@@ -45,7 +49,8 @@ func contend(t *harness.T, instances ...issuer) {
 		case b.First < next:
 			t.Fatalf("L8.contention", "the value %d was issued twice", b.First)
 		case b.First > next:
-			t.Fatalf("L8.contention", "the values %d to %d were left out, although each conflict was tried again", next, b.First-1)
+			t.Fatalf("L8.contention", "the values %d to %d were left out, although each conflict was tried again", next,
+				b.First-1)
 		}
 		next = b.Last + 1
 	}
@@ -63,7 +68,8 @@ func issueAmong(i issuer, n int64, total int) counter.Block {
 		case !errors.Is(err, counter.ErrContention):
 			i.fail("L8.contention", err, "issuing beside others")
 		case tried >= total:
-			i.t.Fatalf("L8.contention", "%s conflicted %d times, but the others issue no more than %d times", i.name, tried, total)
+			i.t.Fatalf("L8.contention", "%s conflicted %d times, but the others issue no more than %d times", i.name, tried,
+				total)
 		}
 	}
 }

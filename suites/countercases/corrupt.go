@@ -12,7 +12,8 @@ import (
 // numbers would let them pass.
 func corruptCases() []harness.Case {
 	return []harness.Case{
-		counterCase("corrupt/refused", "A row that is no canonical decimal from 1 to 2^63-1 is refused as corrupt, and nothing changes.",
+		counterCase("corrupt/refused", "A row that is no canonical decimal from 1 to 2^63-1 is refused as "+
+			"corrupt, and nothing changes.",
 			"L8.decimal", corruptRefused),
 	}
 }
@@ -29,7 +30,8 @@ func corruptRefused(t *harness.T) {
 		before := plant(t, key, row)
 		_, err := i.issue(key, 1, recordGate("record"))
 		var corrupt *counter.Corrupt
-		if t.Checkf(errors.As(err, &corrupt), "L8.decimal", "issuing over the row %q answered %v, expected a refusal of a corrupt row", row, err) {
+		if t.Checkf(errors.As(err, &corrupt), "L8.decimal",
+			"issuing over the row %q answered %v, expected a refusal of a corrupt row", row, err) {
 			t.EqualBytes("L8.decimal", "the corrupt row, as it was read,", []byte(row), corrupt.Bytes)
 		}
 		unchanged(t, "L8.decimal", key, before)

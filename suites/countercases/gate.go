@@ -15,13 +15,16 @@ import (
 // gateCases: the counter and the record that its value is for (L8.same-batch).
 func gateCases() []harness.Case {
 	return []harness.Case{
-		counterCase("gate/one-commit", "The counter and its record are written by one batch, each with a version that holds as a condition.",
+		counterCase("gate/one-commit", "The counter and its record are written by one batch, each with a version "+
+			"that holds as a condition.",
 			"L8.same-batch", gateOneCommit),
-		counterCase("gate/false-condition", "While a condition of the record is false nothing is issued: counter and record stay as they are.",
+		counterCase("gate/false-condition", "While a condition of the record is false nothing is issued: counter and "+
+			"record stay as they are.",
 			"L8.same-batch", gateFalseCondition),
 		counterCase("gate/lost-race", "An issuer that was overtaken writes no record of the value that it did not get.",
 			"L8.same-batch L8.first", gateLostRace),
-		counterCase("gate/observed", "Whoever looks, in a scan or a condition-only batch, sees a record for each issued value and none besides.",
+		counterCase("gate/observed", "Whoever looks, in a scan or a condition-only batch, sees a record for each issued "+
+			"value and none besides.",
 			"L8.same-batch L4.all-or-nothing", gateObserved),
 	}
 }
@@ -48,7 +51,8 @@ func gateOneCommit(t *harness.T) {
 	i := targets(t)
 	i.must("L8.same-batch", counter.Owner, 1, 1, newRecords)
 	i.must("L8.same-batch", counter.Owner, 2, 2, newRecords)
-	conditions := []spi.Condition{spi.VersionCondition{Key: counter.Owner, Expected: stores(t, "L8.same-batch", counter.Owner, "4").Version}}
+	conditions := []spi.Condition{spi.VersionCondition{Key: counter.Owner,
+		Expected: stores(t, "L8.same-batch", counter.Owner, "4").Version}}
 	for v := int64(1); v <= 3; v++ {
 		row := t.Location().MustFind(record(v)).Value
 		t.EqualBytes("L8.same-batch", fmt.Sprintf("the record of value %d", v), strconv.AppendInt(nil, v, 10), row.Bytes)
@@ -116,7 +120,8 @@ func gateLostRace(t *harness.T) {
 			return newRecords(b)
 		})
 		t.Location().MustMiss(record(first))
-		t.EqualBytes("L8.same-batch", "the record of the value that was issued", strconv.AppendInt(nil, first+1, 10), t.Location().MustFind(record(first+1)).Value.Bytes)
+		t.EqualBytes("L8.same-batch", "the record of the value that was issued", strconv.AppendInt(nil, first+1, 10),
+			t.Location().MustFind(record(first+1)).Value.Bytes)
 		stores(t, "L8.first", counter.Owner, strconv.FormatInt(first+2, 10))
 	}
 }

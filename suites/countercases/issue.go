@@ -13,7 +13,8 @@ func issueCases() []harness.Case {
 	return []harness.Case{
 		counterCase("issue/first", "The first value of each counter is 1, which stores 2, and each counter counts for itself.",
 			"L8.first L8.key", issueFirst),
-		counterCase("issue/next", "Instances that take turns go on where the other one stopped, and each value gives the row a new version.",
+		counterCase("issue/next", "Instances that take turns go on where the other one stopped, and each value "+
+			"gives the row a new version.",
 			"L8.first L3.version-fresh", issueNext),
 		counterCase("issue/after-delete", "A counter whose row was deleted is a missing one: it starts at 1 again.",
 			"L8.first", issueAfterDelete),

@@ -20,9 +20,11 @@ func keyCases() []harness.Case {
 			"L8.key L8.decimal", keysPhysical, harness.NeedLayout),
 		counterCase("keys/shared", "The target and the reference go on from each other's values, block by block.",
 			"L8.key L8.block", keysShared, harness.NeedLayout),
-		counterCase("retired/never-read", "Values under the five retired keys have no part in what is issued and are left as they are.",
+		counterCase("retired/never-read", "Values under the five retired keys have no part in what is issued "+
+			"and are left as they are.",
 			"L8.retired", retiredNeverRead),
-		counterCase("retired/flush", "The flush's dry run finds the retired keys that the target wrote and changes nothing; the flush deletes those alone.",
+		counterCase("retired/flush", "The flush's dry run finds the retired keys that the target wrote and changes nothing; "+
+			"the flush deletes those alone.",
 			"L8.retired", retiredFlush, harness.NeedLayout),
 	}
 }
@@ -44,7 +46,8 @@ func keysPhysical(t *harness.T) {
 			t.Failf("L8.key", "the counter %q is at the Redis key %s a %s, expected a zset", key, redisKey, kind)
 			continue
 		}
-		newest := raw.Must(t.Redis().ZRangeArgs(t.Context(), redis.ZRangeArgs{Key: redisKey, Start: 0, Stop: 0, Rev: true}).Result())(t, "ZRANGE")
+		newest := raw.Must(t.Redis().ZRangeArgs(t.Context(),
+			redis.ZRangeArgs{Key: redisKey, Start: 0, Stop: 0, Rev: true}).Result())(t, "ZRANGE")
 		if len(newest) == 0 {
 			t.Failf("L8.key", "the counter %q is not at the Redis key %s", key, redisKey)
 			continue
@@ -69,7 +72,8 @@ func keysShared(t *harness.T) {
 			first += n
 		}
 		for _, i := range turns {
-			t.EqualBytes("L8.key", "the row of "+string(key)+" as "+i.name+" reads it", fmt.Append(nil, first), i.find("L8.key", key).Bytes)
+			t.EqualBytes("L8.key", "the row of "+string(key)+" as "+i.name+" reads it", fmt.Append(nil, first),
+				i.find("L8.key", key).Bytes)
 		}
 	}
 }
@@ -110,7 +114,9 @@ func retiredFlush(t *harness.T) {
 		t.Troublef("the dry run of the flush failed: %v", err)
 	}
 	for _, k := range flush.Keys {
-		t.Checkf(k.Exists == (k.Logical != absent), "L8.retired", "at the Redis key %s the retired key %q is there: %t, expected %t", k.RedisKey, k.Logical, k.Exists, k.Logical != absent)
+		t.Checkf(k.Exists == (k.Logical != absent), "L8.retired",
+			"at the Redis key %s the retired key %q is there: %t, expected %t", k.RedisKey, k.Logical, k.Exists,
+			k.Logical != absent)
 	}
 	for key, before := range retired {
 		unchanged(t, "L8.retired", key, before)

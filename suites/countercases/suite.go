@@ -66,7 +66,8 @@ func (i issuer) must(requirement string, key spi.Key, n, first int64, gate count
 		i.fail(requirement, err, "issuing %d of %q", n, key)
 	}
 	if want := (counter.Block{First: first, Last: first + n - 1}); b != want {
-		i.t.Fatalf(requirement, "%s issued %d to %d of %q, expected %d to %d", i.name, b.First, b.Last, key, want.First, want.Last)
+		i.t.Fatalf(requirement, "%s issued %d to %d of %q, expected %d to %d", i.name, b.First, b.Last, key, want.First,
+			want.Last)
 	}
 }
 
@@ -84,10 +85,12 @@ func (i issuer) exhausted(key spi.Key, n int64, row string, gate counter.Gate) {
 	_, err := i.issue(key, n, gate)
 	var e *counter.GenerationExhausted
 	if !errors.As(err, &e) {
-		i.t.Failf("L8.exhausted", "issuing %d of %q, which stores %s, answered %v, expected GenerationExhausted", n, key, row, err)
+		i.t.Failf("L8.exhausted", "issuing %d of %q, which stores %s, answered %v, expected GenerationExhausted", n, key, row,
+			err)
 		return
 	}
-	i.t.Checkf(strconv.FormatInt(e.Stored, 10) == row, "L8.exhausted", "the counter %q stores %s but was read as %d", key, row, e.Stored)
+	i.t.Checkf(strconv.FormatInt(e.Stored, 10) == row, "L8.exhausted", "the counter %q stores %s but was read as %d", key, row,
+		e.Stored)
 }
 
 // find is the row of a key, which must be there.

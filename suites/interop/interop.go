@@ -16,7 +16,8 @@ import (
 
 // Cases returns all cases of the suite, the Location Store first.
 func Cases() []harness.Case {
-	return slices.Concat(recordCases(), conditionCases(), sequenceCases(), scanCases(), snapshotCases(), mixedCases(), relocationCases())
+	return slices.Concat(recordCases(), conditionCases(), sequenceCases(), scanCases(), snapshotCases(), mixedCases(),
+		relocationCases())
 }
 
 // What the cases need: the official layout and a store.
@@ -50,7 +51,8 @@ func bothWays(c harness.Case, run func(t *harness.T, one, other party)) []harnes
 func about(mains [2]string, cases []harness.Case) []harness.Case {
 	for i, main := range mains {
 		c := &cases[i]
-		c.Requirements = append([]string{main}, slices.DeleteFunc(slices.Clone(c.Requirements), func(id string) bool { return id == main })...)
+		c.Requirements = append([]string{main}, slices.DeleteFunc(slices.Clone(c.Requirements),
+			func(id string) bool { return id == main })...)
 	}
 	return cases
 }
@@ -124,7 +126,8 @@ func (p party) conflict(requirement string, request spi.WriteRequest) {
 
 // put puts one value and returns its version.
 func (p party) put(requirement string, key spi.Key, value string, retention *spi.Retention) spi.Version {
-	a := p.apply(requirement, spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value), Retention: retention}}})
+	a := p.apply(requirement, spi.WriteRequest{
+		Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value), Retention: retention}}})
 	if len(a.PutVersions) != 1 {
 		p.t.Fatalf(requirement, "%s answered %d versions for one Put", p.name, len(a.PutVersions))
 	}
@@ -172,8 +175,10 @@ func (p party) scan(requirement, prefix string) []spi.Item {
 func (p party) same(requirement string, key spi.Key, want spi.Value) {
 	got := p.find(requirement, key).Value
 	p.t.EqualBytes(requirement, fmt.Sprintf("the value of %.40q as %s reads it", key, p.name), want.Bytes, got.Bytes)
-	p.t.Checkf(got.Version == want.Version, requirement, "%s reads the version %.60q of %.40q, expected %.60q", p.name, got.Version, key, want.Version)
-	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, p.t.Closest("L9.expiry-field", requirement), "%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
+	p.t.Checkf(got.Version == want.Version, requirement, "%s reads the version %.60q of %.40q, expected %.60q", p.name,
+		got.Version, key, want.Version)
+	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, p.t.Closest("L9.expiry-field", requirement),
+		"%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
 }
 
 func missing(key spi.Key) spi.Condition { return spi.MissingCondition{Key: key} }

@@ -46,11 +46,13 @@ func recordCases() []harness.Case {
 			for _, key := range []spi.Key{"theirs", "own"} {
 				other.miss(requirement, key)
 				other.put(requirement, key, "again", nil)
-				t.EqualBytes(requirement, "the value that was put after the other's Delete", []byte("again"), one.find(requirement, key).Value.Bytes)
+				t.EqualBytes(requirement, "the value that was put after the other's Delete", []byte("again"),
+					one.find(requirement, key).Value.Bytes)
 			}
 		}),
 		bothWays(harness.Case{
-			ID: "interop/read/expiry", Title: "Both providers agree on the expiry that one of them set, and the record is Missing in both from then on.",
+			ID: "interop/read/expiry", Title: "Both providers agree on the expiry that one of them set, and the record is " +
+				"Missing in both from then on.",
 			Requirements: []string{"L9.expiry-field", "L3.expired-missing", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			one.put(requirement, "far", "v", spi.For(hour))
@@ -58,22 +60,28 @@ func recordCases() []harness.Case {
 			a := one.apply(requirement, given(spi.Put{Key: "k", Bytes: []byte("v"), Retention: spi.For(150)}))
 			at := a.StoreNow + 150
 			for _, p := range []party{one, other} {
-				t.Await("L3.expired-missing", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
-					switch r := p.read("L3.expired-missing", "k").(type) {
-					case spi.Found:
-						t.Checkf(r.Value.ExpiresAt == at, "L9.expiry-field", "%s reads the expiry %d, expected %d", p.name, r.Value.ExpiresAt, at)
-						return !t.Checkf(r.StoreNow < at, "L3.expired-missing", "%s found the record at %d, expired at %d", p.name, r.StoreNow, at)
-					case spi.Missing:
-						t.Checkf(r.StoreNow >= at, "L3.expired-missing", "%s misses the record at %d, before its expiry %d", p.name, r.StoreNow, at)
-					}
-					return true
-				})
+				t.Await("L3.expired-missing", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second,
+					func() bool {
+						switch r := p.read("L3.expired-missing", "k").(type) {
+						case spi.Found:
+							t.Checkf(r.Value.ExpiresAt == at, "L9.expiry-field", "%s reads the expiry %d, expected %d", p.name,
+								r.Value.ExpiresAt, at)
+							return !t.Checkf(r.StoreNow < at, "L3.expired-missing", "%s found the record at %d, expired at %d",
+								p.name, r.StoreNow, at)
+						case spi.Missing:
+							t.Checkf(r.StoreNow >= at, "L3.expired-missing", "%s misses the record at %d, before its expiry %d",
+								p.name, r.StoreNow, at)
+						}
+						return true
+					})
 			}
 			other.apply(requirement, given(set("k", "new"), missing("k")))
-			t.EqualBytes(requirement, "the value that was put after the expiry", []byte("new"), one.find(requirement, "k").Value.Bytes)
+			t.EqualBytes(requirement, "the value that was put after the expiry", []byte("new"),
+				one.find(requirement, "k").Value.Bytes)
 		}),
 		bothWays(harness.Case{
-			ID: "interop/read/overwritten-retention", Title: "A durable Put of one provider ends the retention that the other had set, and the other way round.",
+			ID:           "interop/read/overwritten-retention",
+			Title:        "A durable Put of one provider ends the retention that the other had set, and the other way round.",
 			Requirements: []string{requirement, "L9.expiry-field"}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			one.put(requirement, "k", "v", spi.For(hour))
@@ -95,7 +103,8 @@ func conditionCases() []harness.Case {
 	const requirement = "L9.interop-read"
 	return slices.Concat(
 		bothWays(harness.Case{
-			ID: "interop/condition/version", Title: "A version that one provider issued is a condition in the other, which is false once it is stale.",
+			ID: "interop/condition/version", Title: "A version that one provider issued is a condition in the other, which is " +
+				"false once it is stale.",
 			Requirements: []string{requirement, "L4.version"}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			v := one.put(requirement, "k", "1", nil)
@@ -106,7 +115,8 @@ func conditionCases() []harness.Case {
 			t.EqualBytes(requirement, "the value after all", []byte("3"), other.find(requirement, "k").Value.Bytes)
 		}),
 		bothWays(harness.Case{
-			ID: "interop/condition/missing", Title: "A Missing condition of one provider sees what the other put, deleted and let expire.",
+			ID: "interop/condition/missing", Title: "A Missing condition of one provider sees what the other put, " +
+				"deleted and let expire.",
 			Requirements: []string{requirement, "L4.missing"}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			one.apply(requirement, given(set("k", "1"), missing("k")))
@@ -130,12 +140,14 @@ func conditionCases() []harness.Case {
 			for _, p := range applied.PutVersions {
 				other.same(requirement, p.Key, spi.Value{Bytes: []byte(string(p.Key) + "2"), Version: p.Version})
 			}
-			other.apply(requirement, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: "a"}, spi.Delete{Key: "b"}, set("c", "c3")}})
+			other.apply(requirement, spi.WriteRequest{
+				Mutations: []spi.Mutation{spi.Delete{Key: "a"}, spi.Delete{Key: "b"}, set("c", "c3")}})
 			one.miss(requirement, "a")
 			one.miss(requirement, "b")
 		}),
 		bothWays(harness.Case{
-			ID: "interop/batch/conflict", Title: "A stale version of the other's record turns a whole batch into a Conflict that neither provider sees any part of.",
+			ID: "interop/batch/conflict", Title: "A stale version of the other's record turns a whole batch into a Conflict " +
+				"that neither provider sees any part of.",
 			Requirements: []string{"L4.all-or-nothing", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			stale := other.put(requirement, "theirs", "1", nil)

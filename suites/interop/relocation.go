@@ -36,14 +36,16 @@ func (p party) renew(ref spi.Reference, retention spi.Retention) spi.Renewed {
 }
 
 var oddReferences = []spi.Reference{
-	"r", " r ", "a:b", "{x}", "a\x00b", "*?[a-z]", "참조", "é", "e\u0301", spi.Reference(strings.Repeat("r", spi.MaxReferenceBytes)),
+	"r", " r ", "a:b", "{x}", "a\x00b", "*?[a-z]", "참조", "é", "e\u0301",
+	spi.Reference(strings.Repeat("r", spi.MaxReferenceBytes)),
 }
 
 // relocationCases: payloads of both (R8.interop-read).
 func relocationCases() []harness.Case {
 	return slices.Concat(
 		bothWays(harness.Case{
-			ID: "interop/relocation/put", Title: "What one provider stores, the other reads, and answers AlreadyStored to the same bytes and Conflict to others.",
+			ID: "interop/relocation/put", Title: "What one provider stores, the other reads, and answers AlreadyStored to the " +
+				"same bytes and Conflict to others.",
 			Requirements: []string{blobRule, "R4.put"}, Needs: relocation,
 		}, func(t *harness.T, one, other party) {
 			for i, ref := range oddReferences {
@@ -51,8 +53,10 @@ func relocationCases() []harness.Case {
 				var found spi.BlobFound
 				put := t.Bracket(func() { store(one, ref, payload) })
 				read := t.Bracket(func() { found = other.findBlob(ref) })
-				t.EqualBytes(blobRule, fmt.Sprintf("the payload of %.40q as %s reads it", ref, other.name), []byte(payload), found.Bytes)
-				t.Expires(blobRule, fmt.Sprintf("the expiry of %.40q as %s reads it", ref, other.name), put.Widened(read), hour, found.ExpiresAt)
+				t.EqualBytes(blobRule, fmt.Sprintf("the payload of %.40q as %s reads it", ref, other.name), []byte(payload),
+					found.Bytes)
+				t.Expires(blobRule, fmt.Sprintf("the expiry of %.40q as %s reads it", ref, other.name), put.Widened(read), hour,
+					found.ExpiresAt)
 				r, err := other.putBlob(ref, payload, hour)
 				answer[spi.AlreadyStored](other, "R4.put", "putting the same bytes again", r, err)
 				for _, wrong := range []string{payload + "x", "x" + payload} {
@@ -75,12 +79,14 @@ func relocationCases() []harness.Case {
 				var found spi.BlobFound
 				renewal := t.Bracket(func() { p.renew("r", retention) })
 				read := t.Bracket(func() { found = q.findBlob("r") })
-				t.Expires("R4.renew", "the expiry that "+p.name+" renewed, as "+q.name+" reads it", renewal.Widened(read), retention, found.ExpiresAt)
+				t.Expires("R4.renew", "the expiry that "+p.name+" renewed, as "+q.name+" reads it", renewal.Widened(read),
+					retention, found.ExpiresAt)
 				t.EqualBytes("R4.renew", "the payload after Renew", []byte("payload"), found.Bytes)
 			}
 		}),
 		bothWays(harness.Case{
-			ID: "interop/relocation/delete", Title: "What one provider deletes is absent in the other, which may store there again.",
+			ID: "interop/relocation/delete", Title: "What one provider deletes is absent in the other, " +
+				"which may store there again.",
 			Requirements: []string{blobRule, "R4.delete"}, Needs: relocation,
 		}, func(t *harness.T, one, other party) {
 			store(other, "r", "payload")
@@ -91,7 +97,8 @@ func relocationCases() []harness.Case {
 			r, err := other.provider.Relocation().Renew(t.Context(), "r", hour)
 			answer[spi.Missing](other, blobRule, "renewing what the other deleted", r, err)
 			store(other, "r", "other bytes")
-			t.EqualBytes(blobRule, "the payload that was stored after the other's Delete", []byte("other bytes"), one.findBlob("r").Bytes)
+			t.EqualBytes(blobRule, "the payload that was stored after the other's Delete", []byte("other bytes"),
+				one.findBlob("r").Bytes)
 		}),
 		bothWays(harness.Case{
 			ID: "interop/relocation/expiry", Title: "A payload of one provider whose retention is over is absent in both.",
@@ -104,24 +111,28 @@ func relocationCases() []harness.Case {
 			answer[spi.Stored](one, blobRule, "putting", r, err)
 			low, high := put.Expiry(retention)
 			for _, p := range []party{other, one} {
-				t.Await("R3.expiry-clock", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second, func() bool {
-					var r spi.BlobReadResult
-					read := t.Bracket(func() { r = p.readBlob("r") })
-					switch r.(type) {
-					case spi.BlobFound:
-						return !t.Checkf(read.Before <= high, "R3.expiry-clock", "%s found the payload after %d, expired at %d at the latest",
-							p.name, read.Before, high)
-					case spi.Missing:
-						t.Checkf(read.After >= low, blobRule, "%s misses the payload before %d, which expires at %d at the earliest",
-							p.name, read.After, low)
-					}
-					return true
-				})
+				t.Await("R3.expiry-clock", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second,
+					func() bool {
+						var r spi.BlobReadResult
+						read := t.Bracket(func() { r = p.readBlob("r") })
+						switch r.(type) {
+						case spi.BlobFound:
+							return !t.Checkf(read.Before <= high, "R3.expiry-clock",
+								"%s found the payload after %d, expired at %d at the latest",
+								p.name, read.Before, high)
+						case spi.Missing:
+							t.Checkf(read.After >= low, blobRule, "%s misses the payload before %d, which "+
+								"expires at %d at the earliest",
+								p.name, read.After, low)
+						}
+						return true
+					})
 			}
 			store(other, "r", "other bytes")
 		}),
 		[]harness.Case{{
-			ID: "interop/relocation/concurrent", Title: "Of concurrent Puts of different bytes by both providers one is Stored and all others conflict.",
+			ID: "interop/relocation/concurrent", Title: "Of concurrent Puts of different bytes by both providers one is " +
+				"Stored and all others conflict.",
 			Requirements: []string{"R4.put", blobRule}, Needs: relocation, Run: concurrentPuts,
 		}},
 	)
@@ -144,12 +155,14 @@ func concurrentPuts(t *harness.T) {
 			switch r.(type) {
 			case spi.Stored:
 				winners++
-				t.Checkf(got == fmt.Sprint("payload ", w), "R4.put", "Stored was answered for payload %d, but %.40q is read", w, got)
+				t.Checkf(got == fmt.Sprint("payload ", w), "R4.put", "Stored was answered for payload %d, but %.40q is read", w,
+					got)
 			case spi.Conflict:
 			default:
 				t.Failf("R4.put", "a concurrent Put of other bytes answered %s", harness.Describe(r))
 			}
 		}
-		t.Checkf(winners == 1, "R4.put", "%d of %d concurrent Puts of different bytes were Stored, expected 1", winners, len(results))
+		t.Checkf(winners == 1, "R4.put", "%d of %d concurrent Puts of different bytes were Stored, expected 1", winners,
+			len(results))
 	}
 }

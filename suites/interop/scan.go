@@ -14,7 +14,8 @@ func scanCases() []harness.Case {
 	const requirement = "L9.interop-scan"
 	return slices.Concat(
 		bothWays(harness.Case{
-			ID: "interop/scan/finds", Title: "A scan of one provider shows exactly the live records, whoever wrote, overwrote and deleted them.",
+			ID: "interop/scan/finds", Title: "A scan of one provider shows exactly the live records, whoever wrote, " +
+				"overwrote and deleted them.",
 			Requirements: []string{requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			want := seed(requirement, one, other, 12)
@@ -43,7 +44,8 @@ func scanCases() []harness.Case {
 			t.Equal(requirement, "the keys that the scan shows", want, got)
 		}),
 		bothWays(harness.Case{
-			ID: "interop/scan/expired", Title: "A scan of one provider does not show what the other put with a retention that is over.",
+			ID: "interop/scan/expired", Title: "A scan of one provider does not show what the other put with a " +
+				"retention that is over.",
 			Requirements: []string{requirement, "L5.complete"}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			other.put(requirement, "p/brief", "v", spi.For(60))
@@ -54,7 +56,8 @@ func scanCases() []harness.Case {
 			t.Equal(requirement, "the scan by "+one.name, want, one.scan(requirement, "p/"))
 		}),
 		bothWays(harness.Case{
-			ID: "interop/scan/cas", Title: "A version that a scan of one provider shows of the other's record is a condition in both.",
+			ID: "interop/scan/cas", Title: "A version that a scan of one provider shows of the other's record " +
+				"is a condition in both.",
 			Requirements: []string{"L5.cas", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			other.put("L5.cas", "a", "v", nil)
@@ -68,7 +71,8 @@ func scanCases() []harness.Case {
 			one.conflict("L5.cas", given(set("b", "never"), version("b", items[1].Value.Version)))
 		}),
 		about([2]string{"L9.interop-snapshot", "L5.expired"}, bothWays(harness.Case{
-			ID: "interop/scan/foreign-cursor", Title: "A cursor of one provider is a normal result in the other: Expired, or a page of the snapshot.",
+			ID: "interop/scan/foreign-cursor", Title: "A cursor of one provider is a normal result in the other: Expired, or " +
+				"a page of the snapshot.",
 			Requirements: []string{"L5.expired", "L9.interop-snapshot", requirement}, Needs: location,
 		}, func(t *harness.T, one, other party) {
 			want := seed("L5.expired", one, other, 6)
@@ -80,12 +84,17 @@ func scanCases() []harness.Case {
 			t.Checkf(err == nil, "L5.expired", "%s failed at a cursor of %s: %v", other.name, one.name, err)
 			if page, ok := r.(spi.Page); ok {
 				for _, item := range page.Items {
-					t.Checkf(slices.ContainsFunc(want, func(w spi.Item) bool { return w.Key == item.Key && w.Value.Version == item.Value.Version }),
-						"L5.expired", "%s shows %q at a cursor of %s, which is not in the snapshot", other.name, item.Key, one.name)
+					t.Checkf(slices.ContainsFunc(want, func(w spi.Item) bool {
+						return w.Key == item.Key &&
+							w.Value.Version == item.Value.Version
+					}),
+						"L5.expired", "%s shows %q at a cursor of %s, which is not in the snapshot", other.name, item.Key,
+						one.name)
 				}
 				return // it went on with the snapshot, and may have ended it
 			}
-			t.Equal("L9.interop-snapshot", "the snapshot after the other provider answered Expired to its cursor", want, one.finish("L9.interop-snapshot", "p/", 2, first))
+			t.Equal("L9.interop-snapshot", "the snapshot after the other provider answered Expired to its cursor", want,
+				one.finish("L9.interop-snapshot", "p/", 2, first))
 		})),
 	)
 }

@@ -17,23 +17,28 @@ func sequenceCases() []harness.Case {
 	const requirement = "L9.interop-sequence"
 	return []harness.Case{
 		{
-			ID: "interop/sequence/alternating", Title: "When the two write one key in turn, each write has the higher score and is current for both.",
+			ID: "interop/sequence/alternating", Title: "When the two write one key in turn, each write has the higher score " +
+				"and is current for both.",
 			Requirements: []string{requirement}, Needs: location, Run: alternating,
 		},
 		{
-			ID: "interop/sequence/shared-counter", Title: "Each commit of either provider takes its scores from the shared sequence key.",
+			ID: "interop/sequence/shared-counter", Title: "Each commit of either provider takes its scores from " +
+				"the shared sequence key.",
 			Requirements: []string{requirement}, Needs: location, Run: sharedCounter,
 		},
 		{
-			ID: "interop/sequence/late-starter", Title: "A provider whose first write comes after many of the other's still writes the current value.",
+			ID: "interop/sequence/late-starter", Title: "A provider whose first write comes after many of the other's still " +
+				"writes the current value.",
 			Requirements: []string{requirement}, Needs: location, Run: lateStarter,
 		},
 		{
-			ID: "interop/version/fresh", Title: "No version of a key is ever issued twice, whichever provider issues it and whatever was deleted between.",
+			ID: "interop/version/fresh", Title: "No version of a key is ever issued twice, whichever provider issues it and " +
+				"whatever was deleted between.",
 			Requirements: []string{"L3.version-fresh", requirement}, Needs: location, Run: freshVersions,
 		},
 		{
-			ID: "interop/concurrent/increments", Title: "Concurrent read-and-replace loops of both providers on one key lose no update.",
+			ID: "interop/concurrent/increments", Title: "Concurrent read-and-replace loops of both providers on " +
+				"one key lose no update.",
 			Requirements: []string{"L9.interop-read", "L4.version"}, Needs: location, Run: increments,
 		},
 		{
@@ -41,7 +46,8 @@ func sequenceCases() []harness.Case {
 			Requirements: []string{"L4.missing", "L9.interop-read"}, Needs: location, Run: creations,
 		},
 		{
-			ID: "interop/concurrent/burst", Title: "Concurrent Puts of both providers to one key all apply, with different versions, and both read the same at the end.",
+			ID: "interop/concurrent/burst", Title: "Concurrent Puts of both providers to one key all apply, with different " +
+				"versions, and both read the same at the end.",
 			Requirements: []string{"L4.burst", requirement, "L3.version-fresh"}, Needs: location, Run: burst,
 		},
 	}
@@ -57,7 +63,8 @@ func alternating(t *harness.T) {
 		value := fmt.Sprint("value ", i)
 		v := writer.put("L9.interop-sequence", "k", value, nil)
 		e := raw.On(t).Current("k")
-		t.Checkf(e.Score > last, "L9.interop-sequence", "the score of write %d, by %s, is %.0f, not above %.0f of the one before", i, writer.name, e.Score, last)
+		t.Checkf(e.Score > last, "L9.interop-sequence", "the score of write %d, by %s, is %.0f, not above %.0f of the one before",
+			i, writer.name, e.Score, last)
 		last = e.Score
 		for _, p := range ps {
 			p.same("L9.interop-sequence", "k", spi.Value{Bytes: []byte(value), Version: v})
@@ -83,7 +90,8 @@ func sharedCounter(t *harness.T) {
 		p.put("L9.interop-sequence", "k", fmt.Sprint(i), nil)
 		e, now := raw.On(t).Current("k"), sequence()
 		t.Checkf(before < e.Score && e.Score <= now, "L9.interop-sequence",
-			"write %d, by %s, has the score %.0f, but the shared sequence went from %.0f to %.0f by it", i, p.name, e.Score, before, now)
+			"write %d, by %s, has the score %.0f, but the shared sequence went from %.0f to %.0f by it", i, p.name, e.Score,
+			before, now)
 		before = now
 	}
 }
@@ -111,7 +119,8 @@ func freshVersions(t *harness.T) {
 		}
 		v := p.put("L3.version-fresh", "k", "the same bytes", nil)
 		earlier, twice := seen[v]
-		t.Checkf(!twice, "L3.version-fresh", "%s issued the version %.60q at Put %d, which Put %d had before", p.name, v, i, earlier)
+		t.Checkf(!twice, "L3.version-fresh", "%s issued the version %.60q at Put %d, which Put %d had before", p.name, v, i,
+			earlier)
 		seen[v] = i
 	}
 }
@@ -138,7 +147,8 @@ func increments(t *harness.T) {
 		}
 	})
 	for _, p := range ps {
-		t.EqualBytes("L4.version", "the sum of all applied increments as "+p.name+" reads it", []byte(strconv.Itoa(workers*each)), p.find("L9.interop-read", "k").Value.Bytes)
+		t.EqualBytes("L4.version", "the sum of all applied increments as "+p.name+" reads it", []byte(strconv.Itoa(workers*each)),
+			p.find("L9.interop-read", "k").Value.Bytes)
 	}
 }
 
@@ -184,5 +194,6 @@ func burst(t *harness.T) {
 	ps[1].same("L9.interop-read", "k", last)
 	t.Checkf(seen[last.Version], "L3.version-fresh", "the current version %.60q was issued to no Put", last.Version)
 	e := raw.On(t).Current("k")
-	t.Checkf(e.Member.Version == string(last.Version), "L9.interop-sequence", "the member with the highest score has another version than both read")
+	t.Checkf(e.Member.Version == string(last.Version), "L9.interop-sequence",
+		"the member with the highest score has another version than both read")
 }

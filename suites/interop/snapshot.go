@@ -27,12 +27,14 @@ func snapshotCases() []harness.Case {
 				return i.Value.ExpiresAt != spi.NoExpiry && i.Value.ExpiresAt <= first.StoreNow
 			})
 			d.during(t, one, other)
-			t.Equal("L9.interop-snapshot", "the scan that "+one.name+" opened before "+other.name+" wrote", want, one.finish("L9.interop-snapshot", "p/", 2, first))
+			t.Equal("L9.interop-snapshot", "the scan that "+one.name+" opened before "+other.name+" wrote", want,
+				one.finish("L9.interop-snapshot", "p/", 2, first))
 		})...)
 	}
 	cases = append(cases, agedCases()...)
 	return append(cases, harness.Case{
-		ID: "interop/snapshot/two-open", Title: "Scans that both providers opened at different times each show the records of their own first page.",
+		ID: "interop/snapshot/two-open", Title: "Scans that both providers opened at different times each show the records " +
+			"of their own first page.",
 		Requirements: []string{snapshotRule, "L9.interop-scan"}, Needs: location, Run: twoOpen,
 	})
 }
@@ -66,14 +68,15 @@ var disturbances = []struct {
 			other.put(snapshotRule, "p/06", fmt.Sprint(i), nil)
 		}
 	}},
-	{name: "double-deletes", title: "deletes a record twice, puts and deletes it again", during: func(t *harness.T, one, other party) {
-		for range 2 {
-			other.delete(snapshotRule, "p/05")
-			other.delete(snapshotRule, "p/05")
-			other.put(snapshotRule, "p/05", "again", nil)
-		}
-		other.delete(snapshotRule, "p/05", "p/06")
-	}},
+	{name: "double-deletes", title: "deletes a record twice, puts and deletes it again",
+		during: func(t *harness.T, one, other party) {
+			for range 2 {
+				other.delete(snapshotRule, "p/05")
+				other.delete(snapshotRule, "p/05")
+				other.put(snapshotRule, "p/05", "again", nil)
+			}
+			other.delete(snapshotRule, "p/05", "p/06")
+		}},
 	{name: "both-write", title: "and itself write in turn", during: func(t *harness.T, one, other party) {
 		for i := range 60 {
 			key := spi.Key(fmt.Sprintf("p/%02d", i%9))
@@ -85,39 +88,43 @@ var disturbances = []struct {
 			p.put(snapshotRule, key, fmt.Sprint("new ", i), nil)
 		}
 	}},
-	{name: "recreated", title: "puts again what was deleted before", before: func(t *harness.T, one, other party, items []spi.Item) []spi.Item {
-		one.delete(snapshotRule, "p/04")
-		other.delete(snapshotRule, "p/07")
-		return slices.DeleteFunc(items, func(i spi.Item) bool { return i.Key == "p/04" || i.Key == "p/07" })
-	}, during: func(t *harness.T, one, other party) {
-		other.put(snapshotRule, "p/04", "again", nil)
-		one.put(snapshotRule, "p/07", "again", nil)
-		other.put(snapshotRule, "p/07", "and again", nil)
-	}},
-	{name: "expiry", title: "writes after a record of the snapshot has expired", before: func(t *harness.T, one, other party, items []spi.Item) []spi.Item {
-		const retention = 300
-		a := other.apply(snapshotRule, given(spi.Put{Key: "p/05", Bytes: []byte("brief"), Retention: spi.For(retention)}))
-		items[5].Value = spi.Value{Bytes: []byte("brief"), Version: a.PutVersions[0].Version, ExpiresAt: a.StoreNow + retention}
-		return items
-	}, during: func(t *harness.T, one, other party) {
-		awaitExpiry(t, one, "p/05")
-		for i := range 30 {
-			other.put(snapshotRule, spi.Key(fmt.Sprintf("p/%02d", i%5)), "new", nil)
-		}
-		other.delete(snapshotRule, "p/05")
-	}},
-	{name: "own-scans", title: "opens, abandons and finishes scans of its own and writes between", during: func(t *harness.T, one, other party) {
-		for i := range 6 {
-			page := other.page(snapshotRule, spi.ScanRequest{Prefix: "p/", Limit: 2})
-			other.put(snapshotRule, "p/06", fmt.Sprint("new ", i), nil)
+	{name: "recreated", title: "puts again what was deleted before",
+		before: func(t *harness.T, one, other party, items []spi.Item) []spi.Item {
+			one.delete(snapshotRule, "p/04")
 			other.delete(snapshotRule, "p/07")
-			if i%2 == 0 {
-				other.finish(snapshotRule, "p/", 2, page)
+			return slices.DeleteFunc(items, func(i spi.Item) bool { return i.Key == "p/04" || i.Key == "p/07" })
+		}, during: func(t *harness.T, one, other party) {
+			other.put(snapshotRule, "p/04", "again", nil)
+			one.put(snapshotRule, "p/07", "again", nil)
+			other.put(snapshotRule, "p/07", "and again", nil)
+		}},
+	{name: "expiry", title: "writes after a record of the snapshot has expired",
+		before: func(t *harness.T, one, other party, items []spi.Item) []spi.Item {
+			const retention = 300
+			a := other.apply(snapshotRule, given(spi.Put{Key: "p/05", Bytes: []byte("brief"), Retention: spi.For(retention)}))
+			items[5].Value = spi.Value{Bytes: []byte("brief"), Version: a.PutVersions[0].Version,
+				ExpiresAt: a.StoreNow + retention}
+			return items
+		}, during: func(t *harness.T, one, other party) {
+			awaitExpiry(t, one, "p/05")
+			for i := range 30 {
+				other.put(snapshotRule, spi.Key(fmt.Sprintf("p/%02d", i%5)), "new", nil)
 			}
-			other.put(snapshotRule, "p/07", fmt.Sprint("new ", i), nil)
-			other.put(snapshotRule, "p/08", fmt.Sprint("new ", i), nil)
-		}
-	}},
+			other.delete(snapshotRule, "p/05")
+		}},
+	{name: "own-scans", title: "opens, abandons and finishes scans of its own and writes between",
+		during: func(t *harness.T, one, other party) {
+			for i := range 6 {
+				page := other.page(snapshotRule, spi.ScanRequest{Prefix: "p/", Limit: 2})
+				other.put(snapshotRule, "p/06", fmt.Sprint("new ", i), nil)
+				other.delete(snapshotRule, "p/07")
+				if i%2 == 0 {
+					other.finish(snapshotRule, "p/", 2, page)
+				}
+				other.put(snapshotRule, "p/07", fmt.Sprint("new ", i), nil)
+				other.put(snapshotRule, "p/08", fmt.Sprint("new ", i), nil)
+			}
+		}},
 }
 
 func twoOpen(t *harness.T) {
@@ -141,7 +148,8 @@ func twoOpen(t *harness.T) {
 	}
 	for _, i := range []int{2, 0, 3, 1} { // neither first in, first out nor the reverse
 		s := scans[i]
-		t.Equal(snapshotRule, fmt.Sprintf("scan %d, which %s opened,", i, s.p.name), s.items, s.p.finish(snapshotRule, "p/", 2, s.page))
+		t.Equal(snapshotRule, fmt.Sprintf("scan %d, which %s opened,", i, s.p.name), s.items,
+			s.p.finish(snapshotRule, "p/", 2, s.page))
 	}
 	t.Equal("L9.interop-scan", "a new scan at the end", want, ps[0].scan("L9.interop-scan", "p/"))
 }

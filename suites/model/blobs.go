@@ -124,7 +124,8 @@ func (w *world) stored(ref spi.Reference, payload []byte, retention spi.Retentio
 }
 
 func lost(ref spi.Reference) error {
-	return broken("R4.put", "%q is gone after a Put that answered AlreadyStored with an expiry that had come: the payload is lost", ref)
+	return broken("R4.put", "%q is gone after a Put that answered AlreadyStored with an expiry that had "+
+		"come: the payload is lost", ref)
 }
 
 // absent takes over that a payload which may be gone is.
@@ -169,7 +170,8 @@ func (w *world) sawBlob(ref spi.Reference, result spi.BlobReadResult) error {
 		case !bytes.Equal(b.bytes, a.Bytes) && b.wasRejected(a.Bytes):
 			return broken("R4.put-keeps", "%q holds the payload of a Put that conflicted", ref)
 		case !bytes.Equal(b.bytes, a.Bytes):
-			return broken("R3.payload-bytes", "%q holds %d bytes that are not the %d bytes stored", ref, len(a.Bytes), len(b.bytes))
+			return broken("R3.payload-bytes", "%q holds %d bytes that are not the %d bytes stored", ref, len(a.Bytes),
+				len(b.bytes))
 		case told.high < b.expires.low && len(b.rejected) > 0:
 			return broken("R4.put-keeps", "%q expires at %d, earlier than before a Put that conflicted", ref, a.ExpiresAt)
 		case told.high < b.expires.low || told.low > b.expires.high:

@@ -45,12 +45,14 @@ var (
 )
 
 const (
-	locationRequirements = "L2.observation L3.value-bytes L3.value-durable L3.version-form L3.version-fresh L3.store-now L3.expiry-clock " +
+	locationRequirements = "L2.observation L3.value-bytes L3.value-durable L3.version-form L3.version-fresh " +
+		"L3.store-now L3.expiry-clock " +
 		"L4.missing L4.version L4.put L4.delete L4.retention L4.all-or-nothing L4.applied L4.condition-only L6.closed-results"
 	scanRequirements       = "L5.snapshot L5.complete L5.prefix L5.limit L5.cursor"
-	relocationRequirements = "R4.put R4.put-compare R4.put-keeps R4.read R4.renew R4.delete R4.retention R3.payload-bytes R3.store-now R3.expiry-clock R5.closed-results"
-	expiryRequirements     = "L3.expired-missing"
-	interopRequirements    = "L9.interop-read L9.interop-scan L9.interop-snapshot L9.interop-sequence R8.interop-read"
+	relocationRequirements = "R4.put R4.put-compare R4.put-keeps R4.read R4.renew R4.delete R4.retention R3.payload-bytes " +
+		"R3.store-now R3.expiry-clock R5.closed-results"
+	expiryRequirements  = "L3.expired-missing"
+	interopRequirements = "L9.interop-read L9.interop-scan L9.interop-snapshot L9.interop-sequence R8.interop-read"
 )
 
 // sequences is the table of the cases that play random scripts.
@@ -76,11 +78,13 @@ var sequences = []struct {
 		mix{write: 6, read: 4, scan: 1, next: 1, rest: 1, blobPut: 4, blobRead: 3, blobRenew: 1, blobDelete: 1,
 			keys: fewKeys, references: refs, retentions: lasting}},
 	{"clock", "Random operations answer as the contract's model does while the store's clock is moved on and values expire",
-		expiryRequirements + " " + locationRequirements + " " + relocationRequirements + " " + scanRequirements, bothNeeds, lockstep, true,
+		expiryRequirements + " " + locationRequirements + " " + relocationRequirements + " " + scanRequirements, bothNeeds,
+		lockstep, true,
 		mix{write: 8, read: 4, scan: 3, next: 1, rest: 2, blobPut: 3, blobRead: 3, blobRenew: 1, blobDelete: 1, advance: 3,
 			keys: fewKeys[:3], references: refs[:2], retentions: seconds}},
 	{"shared-prefix", "Target and reference, in random turns on one key prefix, answer as one store of the contract's model does",
-		interopRequirements + " " + locationRequirements + " " + scanRequirements + " " + relocationRequirements, sharedNeeds, shared, false,
+		interopRequirements + " " + locationRequirements + " " + scanRequirements + " " + relocationRequirements, sharedNeeds,
+		shared, false,
 		mix{write: 9, read: 6, scan: 2, next: 2, rest: 2, blobPut: 3, blobRead: 3, blobRenew: 1, blobDelete: 1,
 			keys: fewKeys, references: refs, retentions: lasting, sharedPrefix: true}},
 }
@@ -93,7 +97,8 @@ func sequenceCases(o Options) []harness.Case {
 	var cases []harness.Case
 	for _, s := range sequences {
 		cases = append(cases, harness.Case{
-			ID: "model/sequences/" + s.slug, Title: s.title, Requirements: strings.Fields(s.requirements), Broad: true, Needs: s.needs,
+			ID: "model/sequences/" + s.slug, Title: s.title, Requirements: strings.Fields(s.requirements), Broad: true,
+			Needs:   s.needs,
 			Timeout: timeout(o),
 			Run: func(t *harness.T) {
 				st := &stage{t: t}
@@ -194,7 +199,8 @@ func (s *stage) report(script Script, m mode, first *failure) {
 		_, err := io.WriteString(w, text)
 		return err
 	})
-	s.t.Notef("%s; to repeat it, save the lines that follow in a file and run with --replay FILE\n%s", note, strings.TrimSuffix(text, "\n"))
+	s.t.Notef("%s; to repeat it, save the lines that follow in a file and run with --replay FILE\n%s", note,
+		strings.TrimSuffix(text, "\n"))
 	s.t.Fatalf(last.requirement, "%s, at the last of %d operations (the script is in the notes)", last.what, last.at+1)
 }
 

@@ -111,7 +111,8 @@ func (c *client) scan() {
 		}
 	}
 	if out.values[0] != out.values[1] {
-		c.t.Failf("L4.isolation", "a scan shows r0 as %s and r1 as %s, which only ever change together", shownValue(out.values[0]), shownValue(out.values[1]))
+		c.t.Failf("L4.isolation", "a scan shows r0 as %s and r1 as %s, which only ever change together",
+			shownValue(out.values[0]), shownValue(out.values[1]))
 	}
 	c.history.record(c.number, input{kind: scanning}, call, out, end)
 }

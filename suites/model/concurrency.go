@@ -30,11 +30,15 @@ var races = []struct {
 	{"registers", "Reads and conditional batches of six clients on single keys are as if they came one after the other",
 		"L4.version L4.missing L3.version-fresh L4.applied L6.closed-results", locationNeeds, false, false, false},
 	{"batches", "Batches on two keys, reads and scans of six clients are as if they came one after the other",
-		"L4.isolation L4.all-or-nothing L5.snapshot L3.version-fresh L4.applied L6.closed-results", locationNeeds, false, true, false},
+		"L4.isolation L4.all-or-nothing L5.snapshot L3.version-fresh L4.applied L6.closed-results", locationNeeds, false, true,
+		false},
 	{"lost-replies", "A batch whose reply is lost is applied once or not at all, and the client is not told either",
-		"L6.unknown-outcome L6.reconstruct L6.recover L3.version-fresh L4.applied L6.closed-results", locationNeeds, false, false, true},
-	{"with-reference", "Batches, reads and scans of clients of the target and of the reference are as if they came one after the other",
-		"L9.interop-read L9.interop-snapshot L4.isolation L3.version-fresh L4.applied L6.closed-results", []harness.Need{harness.NeedLayout, harness.NeedLocation}, true, true, false},
+		"L6.unknown-outcome L6.reconstruct L6.recover L3.version-fresh L4.applied L6.closed-results", locationNeeds, false, false,
+		true},
+	{"with-reference", "Batches, reads and scans of clients of the target and of the reference are as if they " +
+		"came one after the other",
+		"L9.interop-read L9.interop-snapshot L4.isolation L3.version-fresh L4.applied L6.closed-results",
+		[]harness.Need{harness.NeedLayout, harness.NeedLocation}, true, true, false},
 }
 
 func concurrencyCases() []harness.Case {
@@ -47,7 +51,8 @@ func concurrencyCases() []harness.Case {
 				h, scans := newHistory(), make(chan struct{}, openAtOnce)
 				all := make([]*client, clients)
 				for i := range all {
-					c := &client{t: t, number: i, judged: !r.reference || i%2 == 0, grouped: r.grouped, history: h, scans: scans, last: map[spi.Key]spi.Value{}}
+					c := &client{t: t, number: i, judged: !r.reference || i%2 == 0, grouped: r.grouped, history: h, scans: scans,
+						last: map[spi.Key]spi.Value{}}
 					c.rand = rand.New(rand.NewPCG(t.Seed(), uint64(i)))
 					provider := t.Target()
 					if !c.judged {
@@ -81,10 +86,12 @@ func (h *history) check(t *harness.T, requirement string, single bool) {
 	result, info := porcupine.CheckOperationsVerbose(m, h.operations, checkTime)
 	switch result {
 	case porcupine.Unknown:
-		t.Skipf("inconclusive: %d operations could not be put in an order within %v, nor shown to have none", len(h.operations), checkTime)
+		t.Skipf("inconclusive: %d operations could not be put in an order within %v, nor shown to have none", len(h.operations),
+			checkTime)
 	case porcupine.Illegal:
 		t.Artifact("history.html", func(w io.Writer) error { return porcupine.Visualize(m, info, w) })
 		t.Notef("the history, by the time of the call:\n%s", strings.Join(h.lines(), "\n"))
-		t.Fatalf(requirement, "no order of the %d concurrent operations explains all answers (the history is in the notes)", len(h.operations))
+		t.Fatalf(requirement, "no order of the %d concurrent operations explains all answers (the history is in the notes)",
+			len(h.operations))
 	}
 }

@@ -183,7 +183,8 @@ func (h *history) versioned(key spi.Key, value string, version spi.Version) erro
 		return broken("L3.version-fresh", "the version %.100q of %q is that of the values %q and %q", version, key, other, value)
 	}
 	if other, ok := h.version[key][value]; ok && other != version {
-		return broken("L4.applied", "the value %q of %q, which was put once, has the versions %.100q and %.100q", value, key, other, version)
+		return broken("L4.applied", "the value %q of %q, which was put once, has the versions %.100q and %.100q", value, key,
+			other, version)
 	}
 	h.value[key][version], h.version[key][value] = value, version
 	return nil

@@ -54,7 +54,8 @@ func metamorphicCases() []harness.Case {
 				for i, line := range v.script {
 					if want, got := before[v.origin[i]], after[i]; want != got {
 						t.Notef("the script until then:\n%s", v.script[:i+1])
-						t.Fatalf(requirements[0], "%s, which is %s of the original, had the outcome %s there and %s here", line, script[v.origin[i]], want, got)
+						t.Fatalf(requirements[0], "%s, which is %s of the original, had the outcome %s there and %s here", line,
+							script[v.origin[i]], want, got)
 					}
 				}
 			},

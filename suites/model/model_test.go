@@ -37,7 +37,8 @@ func TestReferencePassesALongSearch(t *testing.T) {
 		return c.Suite() != "model/sequences" || c.ID == "model/sequences/clock" // whose clock takes its time to move
 	})
 	suitetest.Passes(t, env, targets.InProcess(refprovider.New()), cases)
-	t.Logf("%d cases, %.0f operations a second on the target", len(cases), float64(operations*len(cases))/time.Since(started).Seconds())
+	t.Logf("%d cases, %.0f operations a second on the target", len(cases),
+		float64(operations*len(cases))/time.Since(started).Seconds())
 }
 
 // A history that fails leaves its picture and a script that fails its text
@@ -51,7 +52,8 @@ func TestKeepsArtifacts(t *testing.T) {
 	folder := t.TempDir()
 	deaf := mutant(t, "batch/no-condition-check").Target()
 	harness.Run(t.Context(), harness.Config{
-		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: targets.InProcess(refprovider.New()), Env: env,
+		Cases: model.Cases(model.Options{}), Catalogue: catalogue, Target: deaf, Reference: targets.InProcess(refprovider.New()),
+		Env:      env,
 		Parallel: 4, Timeout: time.Minute, Artifacts: folder,
 	})
 	picture, err := os.ReadFile(filepath.Join(folder, "model-concurrency-registers-history.html"))

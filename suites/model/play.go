@@ -93,7 +93,8 @@ func (s *stage) play(script Script, m mode) *failure {
 		}
 		if m == lockstep {
 			if err := beside.perform(other, line{step: l.step}); err != nil {
-				s.t.Troublef("the reference does not agree with the model, so that the target can't be judged: %v, at the last of these lines:\n%s",
+				s.t.Troublef("the reference does not agree with the model, so that the target can't be judged: %v, at the "+
+					"last of these lines:\n%s",
 					err, script[:i+1])
 			}
 		}

@@ -23,12 +23,14 @@ var ofRetentions = []struct {
 read a
 read b
 read c
-scan s prefix "" limit 10`, []string{"retentions/location-unsigned-32-bits", "retentions/location-single-precision", "retentions/location-clipped-to-seconds"}},
+scan s prefix "" limit 10`, []string{"retentions/location-unsigned-32-bits", "retentions/location-single-precision",
+		"retentions/location-clipped-to-seconds"}},
 	{`write do put a "x" for -1`, []string{"retentions/location-negative-32-bits"}},
 	{`write do put a "x"
 write do put a "y" for 1e19
 write do put a "y" for 9223372036854775808
-read a`, []string{"retentions/location-refused-yet-stored", "retentions/location-refused-yet-deleted", "retentions/location-wraps-at-2-to-63"}},
+read a`, []string{"retentions/location-refused-yet-stored", "retentions/location-refused-yet-deleted",
+		"retentions/location-wraps-at-2-to-63"}},
 	{`write do put a "x" for 1e18
 read a`, nil},
 	{`blob put r "x" for 4294967297.25
@@ -41,7 +43,8 @@ blob renew r for 1e19
 blob put r "x" for 1e19
 blob read r
 blob put q "x" for 1e19
-blob read q`, []string{"retentions/blob-refused-yet-stored", "retentions/blob-refused-yet-gone", "retentions/blob-renew-wraps-at-2-to-63"}},
+blob read q`, []string{"retentions/blob-refused-yet-stored", "retentions/blob-refused-yet-gone",
+		"retentions/blob-renew-wraps-at-2-to-63"}},
 	{`blob put r "x" for 0`, nil},
 	{`blob renew r for -9223372036854775808`, nil},
 	{`write if missing a do put a "x", put b "x" for 0`, nil},

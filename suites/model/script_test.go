@@ -73,7 +73,8 @@ func TestScriptErrors(t *testing.T) {
 		{`scan s1 prefix "" limit 1001`, "line 1: 1001 where a limit from 1 to 1000 belongs"},
 		{"next s1 limit 1", "line 1: no scan s1 was opened before"},
 		{"scan s prefix \"\" limit 1\nscan s prefix \"\" limit 1", "line 2: a scan s was opened before: use another name"},
-		{"scan s prefix \"\" limit 1\nreference rest s limit 1", "line 2: the provider that opened a scan reads its pages: leave out reference"},
+		{"scan s prefix \"\" limit 1\nreference rest s limit 1",
+			"line 2: the provider that opened a scan reads its pages: leave out reference"},
 		{"reference advance 5", "line 1: the clock is nobody's: leave out reference"},
 		{"blob get r", "line 1: get is no operation on a blob: use put, read, renew or delete"},
 		{`blob put r "x"`, "line 1: for is missing at the end"},
@@ -89,7 +90,8 @@ func TestScriptErrors(t *testing.T) {
 // Whatever the text, the parser answers, and what it takes it writes the same
 // way again.
 func FuzzParseScript(f *testing.F) {
-	for _, seed := range []string{"read a", `write if version a from b back 1 do put "\xff" fill 3 4 for 5, delete c`, "scan s prefix \"\" limit 1\nnext s limit 2", "blob put r \"\" for 1", "blob renew r for -1.5e-7"} {
+	for _, seed := range []string{"read a", `write if version a from b back 1 do put "\xff" fill 3 4 for 5, delete c`,
+		"scan s prefix \"\" limit 1\nnext s limit 2", "blob put r \"\" for 1", "blob renew r for -1.5e-7"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -128,7 +128,8 @@ func (w *world) shown(snap *snapshot, item spi.Item) error {
 		if b.requirement == "L4.all-or-nothing" {
 			return b
 		}
-		return broken(w.requirementOf(snap, item.Key), "the scan shows %q with another value, version or expiry than the snapshot holds", item.Key)
+		return broken(w.requirementOf(snap, item.Key),
+			"the scan shows %q with another value, version or expiry than the snapshot holds", item.Key)
 	}
 	return nil
 }

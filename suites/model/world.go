@@ -53,7 +53,8 @@ func (r record) at(now spi.Millis) state {
 
 func newWorld(now spi.Millis) *world {
 	return &world{
-		now: now, during: harness.Bracket{Before: now, After: now}, records: map[spi.Key]record{}, issued: map[spi.Key][]spi.Version{}, rejected: map[spi.Key][]spi.Mutation{},
+		now: now, during: harness.Bracket{Before: now, After: now}, records: map[spi.Key]record{},
+		issued: map[spi.Key][]spi.Version{}, rejected: map[spi.Key][]spi.Mutation{},
 		deleted: map[spi.Key]bool{}, changed: map[spi.Key]int{}, snapshots: map[string]*snapshot{},
 		blobs: map[spi.Reference]blob{}, deletedBlobs: map[spi.Reference]bool{},
 		refused: map[spi.Key]bool{}, refusedBlobs: map[spi.Reference]bool{},
@@ -210,7 +211,8 @@ func (w *world) apply(r spi.WriteRequest, a spi.Applied) error {
 		next := record{bytes: p.Bytes, version: v}
 		if p.Retention != nil {
 			if next.expires, ok = exact(a.StoreNow).after(*p.Retention); !ok {
-				return broken("L4.retention", "a retention of %s ms was kept, though 64 bits hold no time that is so late", ms(*p.Retention))
+				return broken("L4.retention", "a retention of %s ms was kept, though 64 bits hold no time that is so late",
+					ms(*p.Retention))
 			}
 		}
 		w.records[key] = next
@@ -253,7 +255,8 @@ func (w *world) saw(key spi.Key, result spi.ReadResult) error {
 		case w.wasRejected(key, nil):
 			return broken("L4.all-or-nothing", "%q is missing, as a batch that conflicted would have left it", key)
 		case r.expires.low > a.StoreNow+lostBefore:
-			return broken("L4.put", "%q is missing at %d although it was put and not deleted, long before it expires at %d", key, a.StoreNow, r.expires.low)
+			return broken("L4.put", "%q is missing at %d although it was put and not deleted, long before it expires at %d", key,
+				a.StoreNow, r.expires.low)
 		case r.expires != span{}:
 			return broken("L3.expiry-clock", "%q is missing at %d, before it expires at %d", key, a.StoreNow, r.expires.low)
 		}
@@ -288,7 +291,8 @@ func (w *world) compare(key spi.Key, want record, got spi.Value) error {
 	case !bytes.Equal(want.bytes, got.Bytes) && w.wasRejected(key, &got):
 		return broken("L4.all-or-nothing", "%q holds what a batch that conflicted would have put", key)
 	case !bytes.Equal(want.bytes, got.Bytes):
-		return broken("L3.value-bytes", "%q holds %d bytes that are not the %d bytes of its last Put", key, len(got.Bytes), len(want.bytes))
+		return broken("L3.value-bytes", "%q holds %d bytes that are not the %d bytes of its last Put", key, len(got.Bytes),
+			len(want.bytes))
 	case want.version != got.Version:
 		return broken("L2.observation", "%q has the version %.100q, not %.100q of its last Put", key, got.Version, want.version)
 	case !want.expires.holds(got.ExpiresAt):

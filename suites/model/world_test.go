@@ -125,13 +125,16 @@ func TestModelOfBatches(t *testing.T) {
 		{put("a", "y"), spi.Conflict{StoreNow: 100}, "L4.put"},
 		{writeStep{mutations: []mutation{{key: "d", delete: true}}}, spi.Conflict{StoreNow: 100}, "L4.delete"},
 		{writeStep{mutations: []mutation{{key: "d", delete: true}}}, applied(100), ""},
-		{writeStep{mutations: []mutation{{key: "a", delete: true}}}, applied(100, spi.PutVersion{Key: "a", Version: "v2"}), "L4.applied"},
+		{writeStep{mutations: []mutation{{key: "a", delete: true}}}, applied(100, spi.PutVersion{Key: "a", Version: "v2"}),
+			"L4.applied"},
 		{put("a", "y"), applied(100), "L4.applied"},
-		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: "v2"}, spi.PutVersion{Key: "a", Version: "v2"}), "L4.applied"},
+		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: "v2"}, spi.PutVersion{Key: "a", Version: "v2"}),
+			"L4.applied"},
 		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: "v1"}), "L3.version-fresh"},
 		{put("b", "y"), applied(100, spi.PutVersion{Key: "b", Version: "v1"}), "L3.version-fresh"}, // deleted, and yet
 		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: ""}), "L3.version-form"},
-		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: spi.Version(strings.Repeat("v", 4097))}), "L3.version-form"},
+		{put("a", "y"), applied(100, spi.PutVersion{Key: "a", Version: spi.Version(strings.Repeat("v", 4097))}),
+			"L3.version-form"},
 		{put("a", "y"), applied(90, spi.PutVersion{Key: "a", Version: "v2"}), "L3.store-now"},
 	} {
 		w := holding(t, true)
@@ -150,7 +153,8 @@ func TestModelOfConflictsThatChangeSomething(t *testing.T) {
 	if got := requirement(w.saw("a", spi.Missing{StoreNow: 100})); got != "L4.all-or-nothing" {
 		t.Errorf("a deleted by a conflict: %q", got)
 	}
-	if got := requirement(w.saw("b", spi.Found{Value: spi.Value{Bytes: []byte("z"), Version: "v9"}, StoreNow: 100})); got != "L4.all-or-nothing" {
+	if got := requirement(w.saw("b", spi.Found{Value: spi.Value{Bytes: []byte("z"), Version: "v9"},
+		StoreNow: 100})); got != "L4.all-or-nothing" {
 		t.Errorf("b put by a conflict: %q", got)
 	}
 }
@@ -275,8 +279,11 @@ func TestModelOfBlobs(t *testing.T) {
 		{"other bytes", func(w *world) error {
 			return w.stored(r, []byte("xx"), 9, at(w, spi.AlreadyStored{ExpiresAt: 1100, StoreNow: 200}))
 		}, "R4.put-compare"},
-		{"conflict with the same", func(w *world) error { return w.stored(r, []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200})) }, "R4.put"},
-		{"conflict with none", func(w *world) error { return w.stored("q", []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200})) }, "R4.put"},
+		{"conflict with the same", func(w *world) error {
+			return w.stored(r, []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200}))
+		}, "R4.put"},
+		{"conflict with none", func(w *world) error { return w.stored("q", []byte("x"), 9, at(w, spi.Conflict{StoreNow: 200})) },
+			"R4.put"},
 		{"found", func(w *world) error {
 			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1101, StoreNow: 200}))
 		}, ""},
@@ -310,8 +317,12 @@ func TestModelOfBlobs(t *testing.T) {
 			return w.sawBlob(r, at(w, spi.BlobFound{Bytes: []byte("x"), ExpiresAt: 1100, StoreNow: 200}))
 		}, "R4.delete"},
 		{"renewed", func(w *world) error { return w.renewed(r, 500, at(w, spi.Renewed{ExpiresAt: 700, StoreNow: 200})) }, ""},
-		{"renewed for less", func(w *world) error { return w.renewed(r, 5000, at(w, spi.Renewed{ExpiresAt: 1100, StoreNow: 200})) }, "R4.renew"},
-		{"renewed what is gone", func(w *world) error { return w.renewed(r, 500, at(w, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000})) }, "R4.renew"},
+		{"renewed for less", func(w *world) error {
+			return w.renewed(r, 5000, at(w, spi.Renewed{ExpiresAt: 1100, StoreNow: 200}))
+		}, "R4.renew"},
+		{"renewed what is gone", func(w *world) error {
+			return w.renewed(r, 500, at(w, spi.Renewed{ExpiresAt: 2500, StoreNow: 2000}))
+		}, "R4.renew"},
 		{"not renewed", func(w *world) error { return w.renewed(r, 500, at(w, spi.Missing{StoreNow: 200})) }, "R4.renew"},
 		{"clock that goes back", func(w *world) error { return w.sawBlob(r, at(w, spi.Missing{StoreNow: 50})) }, "R3.store-now"},
 	} {
@@ -460,7 +471,8 @@ func TestModelOfFractions(t *testing.T) {
 		w := newWorld(100)
 		s := put("a", "x")
 		s.mutations[0].retention = spi.For(10.5)
-		if err := w.wrote(w.request(s), spi.Applied{PutVersions: []spi.PutVersion{{Key: "a", Version: "1"}}, StoreNow: 100}); err != nil {
+		if err := w.wrote(w.request(s), spi.Applied{PutVersions: []spi.PutVersion{{Key: "a", Version: "1"}},
+			StoreNow: 100}); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -501,7 +513,8 @@ func TestModelOfFractions(t *testing.T) {
 }
 
 func TestShrinkFindsTheTwoLinesThatMatter(t *testing.T) {
-	script := mix{write: 5, read: 5, scan: 1, next: 2, rest: 1, keys: fewKeys, retentions: lasting}.random(rand.New(rand.NewPCG(1, 1)), 60)
+	script := mix{write: 5, read: 5, scan: 1, next: 2, rest: 1, keys: fewKeys,
+		retentions: lasting}.random(rand.New(rand.NewPCG(1, 1)), 60)
 	script[20] = line{step: writeStep{conditions: []condition{{key: "q", missing: true}}, mutations: []mutation{
 		{key: "a", value: text("long")}, {key: "q", value: data{length: 500, seed: 1}, retention: spi.For(hour)}}}}
 	script[41] = line{step: readStep{"q"}}
@@ -552,7 +565,8 @@ func TestRandomScriptsRoundTrip(t *testing.T) {
 // Histories of two clients on one register.
 func TestHistories(t *testing.T) {
 	write := func(expected, value string, o outcome) (input, output) {
-		return input{kind: writing, effects: []effect{{checked: true, expected: expected, changed: true, value: value}}}, output{outcome: o}
+		return input{kind: writing, effects: []effect{{checked: true, expected: expected, changed: true, value: value}}},
+			output{outcome: o}
 	}
 	read := func(value string) (input, output) { return input{kind: reading}, output{values: values{value}} }
 	type call struct {
@@ -577,8 +591,10 @@ func TestHistories(t *testing.T) {
 		{"nobody claims", []call{of(write("", "x", conflict))(0, 3), of(write("", "y", conflict))(1, 2)}, porcupine.Illegal},
 		{"lost and applied", []call{of(write("", "x", unknown))(0, never), of(read("x"))(5, 6)}, porcupine.Ok},
 		{"lost and never applied", []call{of(write("", "x", unknown))(0, never), of(read(""))(5, 6)}, porcupine.Ok},
-		{"lost and applied late", []call{of(write("", "x", unknown))(0, never), of(read(""))(5, 6), of(read("x"))(7, 8)}, porcupine.Ok},
-		{"lost, applied and undone", []call{of(write("", "x", unknown))(0, never), of(read("x"))(5, 6), of(read(""))(7, 8)}, porcupine.Illegal},
+		{"lost and applied late", []call{of(write("", "x", unknown))(0, never), of(read(""))(5, 6), of(read("x"))(7, 8)},
+			porcupine.Ok},
+		{"lost, applied and undone", []call{of(write("", "x", unknown))(0, never), of(read("x"))(5, 6), of(read(""))(7, 8)},
+			porcupine.Illegal},
 	} {
 		h := newHistory()
 		for i, o := range c.calls {

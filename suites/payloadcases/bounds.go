@@ -16,7 +16,8 @@ import (
 
 // boundCases: the most chunks and the largest ones (P3.bounds).
 func boundCases() []harness.Case {
-	largest := payloadCase("bounds/largest-chunk", "The frame of a chunk of 64 MiB, a blob of 64 MiB and 23 bytes, comes back whole.",
+	largest := payloadCase("bounds/largest-chunk",
+		"The frame of a chunk of 64 MiB, a blob of 64 MiB and 23 bytes, comes back whole.",
 		"P3.bounds R3.size", largestChunk)
 	largest.Heavy = true
 	large := payloadCase("bounds/200-mib", "A payload of 200 MiB in four chunks comes back whole.",
@@ -65,7 +66,8 @@ func largestChunk(t *harness.T) {
 		t.Fatalf("P3.bounds", "reading a chunk of 64 MiB failed: %v", err)
 	}
 	t.Checkf(got.Found && got.Length == int64(len(frame)) && got.SHA256 == sha256.Sum256(frame), "P3.bounds",
-		"the chunk's frame came back as %s, expected %d bytes with SHA-256 %x", harness.Describe(got), len(frame), sha256.Sum256(frame))
+		"the chunk's frame came back as %s, expected %d bytes with SHA-256 %x", harness.Describe(got), len(frame),
+		sha256.Sum256(frame))
 }
 
 // stream stores and joins a payload in chunks of the full size without ever
@@ -83,7 +85,8 @@ func stream(t *harness.T, length int) {
 		f.fail("P3.bounds", err, "joining %d bytes in chunks of %d", length, f.ChunkSize)
 	}
 	t.Equal("P3.index", "the leading index that was read", put, joined)
-	t.Checkf(out.same == length, "P3.join-order", "the payload of %d bytes differs after %d bytes or a little later", length, out.same)
+	t.Checkf(out.same == length, "P3.join-order", "the payload of %d bytes differs after %d bytes or a little later", length,
+		out.same)
 }
 
 // noise is the same endless stream whenever the case asks for it.

@@ -12,9 +12,11 @@ import (
 // endCases: how payloads end, by deletion or by themselves (R6.orphan).
 func endCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("delete/whole", "Deleting removes index and chunks, as often as it is asked, and leaves other payloads alone.",
+		payloadCase("delete/whole", "Deleting removes index and chunks, as often as it is asked, and "+
+			"leaves other payloads alone.",
 			"R4.delete R3.no-dedupe", deleteWhole),
-		payloadCase("orphan/chunks", "Chunks that got no index disappear after their retention, while a payload beside them stays.",
+		payloadCase("orphan/chunks", "Chunks that got no index disappear after their retention, while a "+
+			"payload beside them stays.",
 			"R6.orphan R6.published", orphanChunks),
 		payloadCase("orphan/payload", "A payload that nobody renews disappears whole after its retention.",
 			"R6.orphan P3.data-lost", orphanPayload),
@@ -83,5 +85,6 @@ func orphanPayload(t *harness.T) {
 func gone(t *harness.T, ref spi.Reference) {
 	r := t.Relocation().MustRead(ref)
 	_, missing := r.(spi.Missing)
-	t.Checkf(missing, "R6.orphan", "after its retention of %d ms reading %q answered %s, expected missing", brief, ref, harness.Describe(r))
+	t.Checkf(missing, "R6.orphan", "after its retention of %d ms reading %q answered %s, expected missing", brief, ref,
+		harness.Describe(r))
 }

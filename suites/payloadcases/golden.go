@@ -20,11 +20,14 @@ import (
 // they stand in Redis (P3.frame, P3.index).
 func goldenCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("golden/stored", "The golden payload, stored through the target, stands in Redis as the golden frame and index.",
+		payloadCase("golden/stored", "The golden payload, stored through the target, stands in Redis as the "+
+			"golden frame and index.",
 			"P3.frame P3.index R8.key R8.string", goldenStored, harness.NeedLayout),
-		payloadCase("golden/vectors", "Every frame and index of the fixture stands in Redis and comes back with the bytes it was put with.",
+		payloadCase("golden/vectors", "Every frame and index of the fixture stands in Redis and comes back with "+
+			"the bytes it was put with.",
 			"P3.frame P3.index R8.key R8.string", goldenVectors, harness.NeedLayout),
-		payloadCase("golden/planted", "The golden frame and index, planted in Redis as another language writes them, join to the golden payload.",
+		payloadCase("golden/planted", "The golden frame and index, planted in Redis as another language writes them, "+
+			"join to the golden payload.",
 			"P3.frame P3.index", goldenPlanted, harness.NeedLayout),
 	}
 }
@@ -56,7 +59,8 @@ func golden(t *harness.T) (plan payload.Plan, data, frame, index []byte) {
 	v := vectors(t)
 	f, x := v.ChunkFrames[0], v.LeadingIndexes[0]
 	data = bytes.Repeat(unhex(t, f.Data.Hex), f.Data.Count)
-	plan = payload.Plan{Index: "golden", Length: int64(len(data)), Chunk: func(int) spi.Reference { return spi.Reference(x.Chunks[0].Reference) }}
+	plan = payload.Plan{Index: "golden", Length: int64(len(data)),
+		Chunk: func(int) spi.Reference { return spi.Reference(x.Chunks[0].Reference) }}
 	copy(plan.InventoryDigest[:], unhex(t, x.InventoryDigestHex))
 	return plan, data, unhex(t, f.Frame.Hex), unhex(t, x.Index.Hex)
 }
@@ -95,7 +99,8 @@ func goldenVectors(t *harness.T) {
 		ref := spi.Reference(name)
 		store.MustStore(ref, encoded, spi.Retention(hour))
 		for where, got := range map[string][]byte{"in Redis": raw.On(t).Blob(ref), "as it is read": store.MustFind(ref).Bytes} {
-			t.Checkf(fmt.Sprintf("%x", sha256.Sum256(got)) == want.SHA256Hex, requirement, "the golden %s %s has %d bytes that begin with %.24x, expected %d bytes", name, where, len(got), got, want.Length)
+			t.Checkf(fmt.Sprintf("%x", sha256.Sum256(got)) == want.SHA256Hex, requirement,
+				"the golden %s %s has %d bytes that begin with %.24x, expected %d bytes", name, where, len(got), got, want.Length)
 		}
 	}
 	for _, f := range v.ChunkFrames {

@@ -12,9 +12,12 @@ import (
 func interopCases() []harness.Case {
 	return []harness.Case{
 		payloadCase("interop/from-target", "A payload of the target is joined, renewed, completed and deleted by the reference.",
-			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onTarget(t), onReference(t)) }, harness.NeedLayout),
-		payloadCase("interop/from-reference", "A payload of the reference is joined, renewed, completed and deleted by the target.",
-			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onReference(t), onTarget(t)) }, harness.NeedLayout),
+			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onTarget(t), onReference(t)) },
+			harness.NeedLayout),
+		payloadCase("interop/from-reference", "A payload of the reference is joined, renewed, completed "+
+			"and deleted by the target.",
+			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onReference(t), onTarget(t)) },
+			harness.NeedLayout),
 	}
 }
 
@@ -50,6 +53,7 @@ func shared(t *harness.T, one, other framework) {
 			one.fail(requirement, err, "reading %q", ref)
 		}
 		_, missing := r.(spi.Missing)
-		t.Checkf(missing, requirement, "after %s deleted the payload, %s reads %q as %s", other.name, one.name, ref, harness.Describe(r))
+		t.Checkf(missing, requirement, "after %s deleted the payload, %s reads %q as %s", other.name, one.name, ref,
+			harness.Describe(r))
 	}
 }

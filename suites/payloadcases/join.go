@@ -14,7 +14,8 @@ import (
 // (P3.join-order).
 func joinCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("join-order/scattered", "Chunks that are stored and read in any order and at the same time make up the payload in the index's order.",
+		payloadCase("join-order/scattered", "Chunks that are stored and read in any order and at the same time make up the "+
+			"payload in the index's order.",
 			"P3.join-order", func(t *harness.T) {
 				f := onTarget(t)
 				f.ChunkSize = 1 << 10

@@ -19,7 +19,8 @@ import (
 func lostCases() []harness.Case {
 	var cases []harness.Case
 	for _, d := range damages {
-		cases = append(cases, payloadCase("lost/"+d.slug, d.title+" makes the whole payload DataLost, and renewing extends no part of it.",
+		cases = append(cases, payloadCase("lost/"+d.slug,
+			d.title+" makes the whole payload DataLost, and renewing extends no part of it.",
 			"P3.data-lost P3.renew", func(t *harness.T) { damaged(t, d) }))
 	}
 	return append(cases, payloadCase("lost/behind-the-target",
@@ -114,7 +115,8 @@ func damaged(t *harness.T, d damage) {
 	f.lost("renewing", f.keeping(day).Renew(t.Context(), index("p")), d.order, d.reason)
 	for ref, at := range expiries(t, all("p", p.x)) {
 		const less = spi.Millis(23 * 3600_000) // than what an extension adds
-		t.Checkf(at < before[ref]+less, "P3.renew", "renewing a lost payload moved the expiry of %q from %d to %d", ref, before[ref], at)
+		t.Checkf(at < before[ref]+less, "P3.renew", "renewing a lost payload moved the expiry of %q from %d to %d", ref,
+			before[ref], at)
 	}
 }
 

@@ -13,13 +13,16 @@ import (
 // orderCases: chunks first, the index last (P3.store-order).
 func orderCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("store-order/visible", "When the index is about to be stored every chunk can be read through another instance.",
+		payloadCase("store-order/visible", "When the index is about to be stored every chunk can be read "+
+			"through another instance.",
 			"P3.store-order", chunksVisible),
-		payloadCase("store-order/taken-chunk", "A chunk whose reference holds other bytes ends storing: there is no index, and those bytes stay.",
+		payloadCase("store-order/taken-chunk", "A chunk whose reference holds other bytes ends storing: there is no "+
+			"index, and those bytes stay.",
 			"P3.store-order R4.put-compare R4.put-keeps", takenChunk),
 		payloadCase("store-order/taken-index", "An index whose reference holds other bytes is not stored, and those bytes stay.",
 			"R4.put-compare R4.put-keeps P3.store-order P3.index", takenIndex),
-		payloadCase("store-order/completed", "Storing that broke off has left no index; the same payload stored again completes it, again and again.",
+		payloadCase("store-order/completed", "Storing that broke off has left no index; the same payload stored again "+
+			"completes it, again and again.",
 			"P3.store-order R4.put-compare P3.data-lost", completed),
 	}
 }
@@ -74,7 +77,8 @@ func takenChunk(t *harness.T) {
 			t.Relocation().MustStore(chunk(name, order), there, spi.Retention(hour))
 			_, err := f.Put(t.Context(), plan(name, len(data)), bytes.NewReader(data))
 			f.taken("P3.store-order", "chunk", err)
-			t.EqualBytes("R4.put-keeps", "what stood at the chunk's reference before", there, t.Relocation().MustFind(chunk(name, order)).Bytes)
+			t.EqualBytes("R4.put-keeps", "what stood at the chunk's reference before", there,
+				t.Relocation().MustFind(chunk(name, order)).Bytes)
 			t.Relocation().MustMiss(index(name))
 		}
 	}
@@ -103,7 +107,8 @@ func (f framework) taken(requirement, what string, err error) {
 	case err == nil:
 		f.t.Failf(requirement, "a payload was stored although other bytes stand at the reference of its %s", what)
 	case errors.As(err, &lost):
-		f.t.Failf("R4.put-compare", "putting a payload's %s where other bytes stand answered no conflict; then storing ended with: %v", what, err)
+		f.t.Failf("R4.put-compare", "putting a payload's %s where other bytes stand answered no conflict; "+
+			"then storing ended with: %v", what, err)
 	default:
 		f.fail("P3.store-order", err, "storing a payload of which the %s's reference is taken", what)
 	}
@@ -112,7 +117,8 @@ func (f framework) taken(requirement, what string, err error) {
 func completed(t *harness.T) {
 	data := t.RandomBytes(4 * chunkSize)
 	f := onTarget(t)
-	if _, err := f.Put(t.Context(), plan("p", len(data)), bytes.NewReader(data[:3*chunkSize-1])); spi.KindOf(err) != spi.KindArgument {
+	if _, err := f.Put(t.Context(), plan("p", len(data)),
+		bytes.NewReader(data[:3*chunkSize-1])); spi.KindOf(err) != spi.KindArgument {
 		f.fail("P3.store-order", err, "storing two of four chunks")
 	}
 	t.Relocation().MustMiss(index("p"))

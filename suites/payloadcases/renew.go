@@ -11,7 +11,8 @@ import (
 // renewCases: how long payloads are kept (P3.renew, P3.defaults).
 func renewCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("renew/extends", "Renewing extends every chunk, as another instance can see before the index is extended too.",
+		payloadCase("renew/extends", "Renewing extends every chunk, as another instance can see before "+
+			"the index is extended too.",
 			"P3.renew R4.renew", renewExtends),
 		payloadCase("renew/keeps-alive", "A payload that was renewed is whole when its first retention is over.",
 			"P3.renew R6.published", renewKeepsAlive),
@@ -102,7 +103,8 @@ func renewDue(t *harness.T) {
 		if err != nil {
 			f.fail("P3.defaults", err, "asking whether a renewal is due")
 		}
-		t.Checkf(renewed == row.due, "P3.defaults", "with %d ms left a renewal is due: %t, expected %t", row.retention, renewed, row.due)
+		t.Checkf(renewed == row.due, "P3.defaults", "with %d ms left a renewal is due: %t, expected %t", row.retention, renewed,
+			row.due)
 		if row.due {
 			for _, ref := range all(row.name, x) {
 				kept(t, "P3.defaults", ref, before, t.Now(), day)

@@ -63,11 +63,13 @@ type framework struct {
 // onTarget works on the target. What it stores is checked through
 // t.Relocation(), another instance.
 func onTarget(t *harness.T) framework {
-	return framework{t, "the target", t.Target(), payload.Store{Blobs: t.Target().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+	return framework{t, "the target", t.Target(),
+		payload.Store{Blobs: t.Target().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
 }
 
 func onReference(t *harness.T) framework {
-	return framework{t, "the reference", t.Reference(), payload.Store{Blobs: t.Reference().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
+	return framework{t, "the reference", t.Reference(),
+		payload.Store{Blobs: t.Reference().OpenRelocation(harness.Store{}), ChunkSize: chunkSize}}
 }
 
 // keeping is the framework with another retention than the default.
@@ -147,7 +149,8 @@ func (f framework) lost(what string, err error, order int, reason payload.Reason
 		f.t.Failf("P3.data-lost", "%s succeeded, expected DataLost", what)
 		return
 	}
-	f.t.Checkf(l.Chunk == order && l.Reason == reason, "P3.data-lost", "%s: %v; expected chunk %d (-1 is the index) to be %s", what, l, order, reason)
+	f.t.Checkf(l.Chunk == order && l.Reason == reason, "P3.data-lost", "%s: %v; expected chunk %d (-1 is the index) to be %s",
+		what, l, order, reason)
 }
 
 // all are the references of a payload, the index last.

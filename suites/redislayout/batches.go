@@ -22,8 +22,9 @@ func batchCases() []harness.Case {
 	} {
 		for _, w := range wrongTypes {
 			cases = append(cases, harness.Case{
-				ID:           fmt.Sprintf("redislayout/unreadable/batch-%s-%s", last.slug, w.name),
-				Title:        fmt.Sprintf("A batch that ends with %s of a record whose Redis key is a %s applies whole, or fails and changes nothing.", last.title, w.name),
+				ID: fmt.Sprintf("redislayout/unreadable/batch-%s-%s", last.slug, w.name),
+				Title: fmt.Sprintf("A batch that ends with %s of a record whose Redis key is a %s applies whole, or "+
+					"fails and changes nothing.", last.title, w.name),
 				Requirements: []string{"L4.all-or-nothing", "L9.unknown-tag"}, Needs: location,
 				Run: func(t *harness.T) {
 					plantType(t, w.plant, "bad")
@@ -40,7 +41,8 @@ func batchCases() []harness.Case {
 func endsBadly(t *harness.T, last spi.Mutation) {
 	const requirement = "L4.all-or-nothing"
 	store := t.Location()
-	old := map[spi.Key]spi.Version{"kept": store.MustPut("kept", []byte("old"), nil), "gone": store.MustPut("gone", []byte("old"), nil)}
+	old := map[spi.Key]spi.Version{"kept": store.MustPut("kept", []byte("old"), nil),
+		"gone": store.MustPut("gone", []byte("old"), nil)}
 	badKey := layout.RecordKey(t.KeyPrefix(), "bad")
 	before := raw.On(t).Dump(badKey)
 	request := spi.WriteRequest{Mutations: []spi.Mutation{
@@ -55,12 +57,14 @@ func endsBadly(t *harness.T, last spi.Mutation) {
 		}
 		_, missing := store.MustRead("created").(spi.Missing)
 		t.Checkf(missing, requirement, `the batch failed, and yet "created" is there`)
-		t.Checkf(raw.On(t).Dump(badKey) == before, requirement, "the batch failed, and yet it changed the Redis key of another type")
+		t.Checkf(raw.On(t).Dump(badKey) == before, requirement,
+			"the batch failed, and yet it changed the Redis key of another type")
 		return
 	}
 	applied, ok := r.(spi.Applied)
 	if !ok {
-		t.Fatalf("L9.unknown-tag", "a batch without conditions and with a Redis key of another type answered %s", harness.Describe(r))
+		t.Fatalf("L9.unknown-tag", "a batch without conditions and with a Redis key of another type answered %s",
+			harness.Describe(r))
 	}
 	versions := map[spi.Key]spi.Version{}
 	for _, p := range applied.PutVersions {

@@ -18,22 +18,26 @@ import (
 func blobCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/blob/key", Title: "A payload stands at a Redis key that ends in its reference exactly as it was issued.",
+			ID: "redislayout/blob/key", Title: "A payload stands at a Redis key that ends in its reference " +
+				"exactly as it was issued.",
 			Requirements: []string{"R8.key", "R8.string"}, Needs: relocation, Run: blobKeys,
 		},
 		{
-			ID: "redislayout/blob/raw-bytes", Title: "A payload is a Redis string of its raw bytes, be they empty, text or any of the 256.",
+			ID: "redislayout/blob/raw-bytes", Title: "A payload is a Redis string of its raw bytes, be they empty, " +
+				"text or any of the 256.",
 			Requirements: []string{"R8.string", "R8.key"}, Needs: relocation, Run: blobBytes,
 		},
 		{
 			ID: "redislayout/blob/expiry", Title: "Put sets a native expiry in milliseconds, the one that it reports.",
 			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation,
 			Run: func(t *harness.T) {
-				checkExpiry(t, "the expiry after Put", 61_500, func() spi.Millis { return t.Relocation().MustStore("r", []byte("p"), 61_500).ExpiresAt })
+				checkExpiry(t, "the expiry after Put", 61_500,
+					func() spi.Millis { return t.Relocation().MustStore("r", []byte("p"), 61_500).ExpiresAt })
 			},
 		},
 		{
-			ID: "redislayout/blob/renew", Title: "Renew sets a new native expiry on the same Redis key and leaves the bytes alone, be it later or earlier.",
+			ID: "redislayout/blob/renew", Title: "Renew sets a new native expiry on the same Redis key and leaves the bytes " +
+				"alone, be it later or earlier.",
 			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation, Run: blobRenew,
 		},
 		{
@@ -66,7 +70,8 @@ func blobKeys(t *harness.T) {
 
 func blobBytes(t *harness.T) {
 	every := harness.EveryByte()
-	for i, payload := range [][]byte{nil, {0}, every, []byte("text"), []byte("12345"), []byte("3q2+7w=="), t.RandomBytes(100_000)} {
+	for i, payload := range [][]byte{nil, {0}, every, []byte("text"), []byte("12345"), []byte("3q2+7w=="),
+		t.RandomBytes(100_000)} {
 		ref := spi.Reference(fmt.Sprint("r", i))
 		t.Relocation().MustStore(ref, payload, hour)
 		checkBlob(t, t.Redis(), ref, payload)
@@ -115,11 +120,13 @@ func blobRenew(t *harness.T) {
 func foreignBlobCases() []harness.Case {
 	cases := []harness.Case{
 		{
-			ID: "redislayout/foreign/blob", Title: "A payload of another provider reads, compares, renews and is deleted like an own one.",
+			ID: "redislayout/foreign/blob", Title: "A payload of another provider reads, compares, renews and is " +
+				"deleted like an own one.",
 			Requirements: []string{"R8.interop-read", "R8.string", "R8.key"}, Needs: relocation, Run: foreignBlob,
 		},
 		{
-			ID: "redislayout/unreadable/blob-without-expiry", Title: "A string without expiry is an explicit store failure in Put, Read and Renew.",
+			ID:           "redislayout/unreadable/blob-without-expiry",
+			Title:        "A string without expiry is an explicit store failure in Put, Read and Renew.",
 			Requirements: []string{"R8.unknown"}, Needs: relocation,
 			Run: func(t *harness.T) {
 				refusesBlob(t, func(c redis.Cmdable, key string) error { return c.Set(t.Context(), key, "payload", 0).Err() })
@@ -131,7 +138,9 @@ func foreignBlobCases() []harness.Case {
 			continue
 		}
 		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/blob-type-" + w.name, Title: fmt.Sprintf("A payload's Redis key that is %s is an explicit store failure in Put, Read and Renew.", w.title),
+			ID: "redislayout/unreadable/blob-type-" + w.name,
+			Title: fmt.Sprintf("A payload's Redis key that is %s is an explicit store failure in Put, Read and Renew.",
+				w.title),
 			Requirements: []string{"R8.unknown"}, Needs: relocation,
 			Run: func(t *harness.T) {
 				refusesBlob(t, func(c redis.Cmdable, key string) error {
@@ -151,7 +160,8 @@ func foreignBlob(t *harness.T) {
 	for i, ref := range oddReferences {
 		payload := t.RandomBytes(40 * i)
 		set := t.Bracket(func() {
-			raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t, "SET")
+			raw.Must(t.Redis().Set(t.Context(), layout.BlobKey(t.KeyPrefix(), string(ref)), payload, time.Hour).Result())(t,
+				"SET")
 		})
 		var f spi.BlobFound
 		read := t.Bracket(func() { f = store.MustFind(ref) })
@@ -159,10 +169,12 @@ func foreignBlob(t *harness.T) {
 		t.Expires("R8.interop-read", fmt.Sprintf("the expiry of the planted %.40q", ref), set.Widened(read), hour, f.ExpiresAt)
 		again := store.MustPut(ref, payload, hour)
 		_, already := again.(spi.AlreadyStored)
-		t.Checkf(already, "R8.interop-read", "putting the bytes of the planted %.40q answered %s, expected alreadyStored", ref, harness.Describe(again))
+		t.Checkf(already, "R8.interop-read", "putting the bytes of the planted %.40q answered %s, expected alreadyStored", ref,
+			harness.Describe(again))
 		other := store.MustPut(ref, append([]byte("x"), payload...), hour)
 		_, conflict := other.(spi.Conflict)
-		t.Checkf(conflict, "R8.interop-read", "putting other bytes at the planted %.40q answered %s, expected conflict", ref, harness.Describe(other))
+		t.Checkf(conflict, "R8.interop-read", "putting other bytes at the planted %.40q answered %s, expected conflict", ref,
+			harness.Describe(other))
 		store.MustRenew(ref, 2*hour)
 		checkBlob(t, t.Redis(), ref, payload)
 		store.MustDelete(ref)

@@ -19,19 +19,23 @@ const farAhead spi.Millis = 9_000_000_000_000
 func foreignCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/foreign/values", Title: "Keys and values of another provider, on both sides of every str width, read as they are.",
+			ID: "redislayout/foreign/values", Title: "Keys and values of another provider, on both sides of every str " +
+				"width, read as they are.",
 			Requirements: []string{"L9.interop-read"}, Needs: location, Run: foreignValues,
 		},
 		{
-			ID: "redislayout/foreign/versions", Title: "A version in another provider's own form comes back as it is and works in a condition.",
+			ID: "redislayout/foreign/versions", Title: "A version in another provider's own form comes back as it is " +
+				"and works in a condition.",
 			Requirements: []string{"L9.interop-read"}, Needs: location, Run: foreignVersions,
 		},
 		{
-			ID: "redislayout/foreign/expiring", Title: "A record of another provider with an expiry ahead reads with exactly that expiry.",
+			ID: "redislayout/foreign/expiring", Title: "A record of another provider with an expiry ahead reads " +
+				"with exactly that expiry.",
 			Requirements: []string{"L9.interop-read", "L9.expiry-field"}, Needs: location, Run: foreignExpiring,
 		},
 		{
-			ID: "redislayout/foreign/expired", Title: "A record of another provider with an expiry of any width in the past is Missing.",
+			ID: "redislayout/foreign/expired", Title: "A record of another provider with an expiry of any width " +
+				"in the past is Missing.",
 			Requirements: []string{"L9.interop-read", "L9.expiry-field"}, Needs: location, Run: foreignExpired,
 		},
 		{
@@ -39,19 +43,23 @@ func foreignCases() []harness.Case {
 			Requirements: []string{"L9.interop-read", "L3.expired-missing"}, Needs: location, Run: foreignExpires,
 		},
 		{
-			ID: "redislayout/foreign/tombstone", Title: "A tombstone of another provider is Missing, also with older members below it.",
+			ID: "redislayout/foreign/tombstone", Title: "A tombstone of another provider is Missing, also with " +
+				"older members below it.",
 			Requirements: []string{"L9.tombstone", "L9.interop-read"}, Needs: location, Run: foreignTombstone,
 		},
 		{
-			ID: "redislayout/foreign/newest", Title: "Of several members the one with the highest score counts, not the last in byte order.",
+			ID: "redislayout/foreign/newest", Title: "Of several members the one with the highest score counts, not " +
+				"the last in byte order.",
 			Requirements: []string{"L9.zset", "L9.interop-read"}, Needs: location, Run: foreignNewest,
 		},
 		{
-			ID: "redislayout/foreign/overwrite", Title: "A record of another provider is overwritten and deleted like an own one.",
+			ID: "redislayout/foreign/overwrite", Title: "A record of another provider is overwritten and " +
+				"deleted like an own one.",
 			Requirements: []string{"L9.interop-read", "L9.zset", "L9.tombstone"}, Needs: location, Run: foreignOverwrite,
 		},
 		{
-			ID: "redislayout/foreign/scan", Title: "A scan shows the live records of another provider and neither its tombstones nor its expired ones.",
+			ID: "redislayout/foreign/scan", Title: "A scan shows the live records of another provider and neither its " +
+				"tombstones nor its expired ones.",
 			Requirements: []string{"L9.interop-scan"}, Needs: location, Run: foreignScan,
 		},
 	}
@@ -61,8 +69,10 @@ func foreignCases() []harness.Case {
 func found(t *harness.T, requirement string, m layout.Member) spi.Found {
 	f := t.Location().MustFind(spi.Key(m.Key))
 	t.EqualBytes(requirement, fmt.Sprintf("the value of the planted %.40q", m.Key), m.Value, f.Value.Bytes)
-	t.Checkf(string(f.Value.Version) == m.Version, requirement, "the version of the planted %.40q is %.60q, expected %.60q", m.Key, f.Value.Version, m.Version)
-	t.Checkf(f.Value.ExpiresAt == m.ExpiresAt, "L9.expiry-field", "the expiry of the planted %.40q is %d, expected %d", m.Key, f.Value.ExpiresAt, m.ExpiresAt)
+	t.Checkf(string(f.Value.Version) == m.Version, requirement, "the version of the planted %.40q is %.60q, expected %.60q",
+		m.Key, f.Value.Version, m.Version)
+	t.Checkf(f.Value.ExpiresAt == m.ExpiresAt, "L9.expiry-field", "the expiry of the planted %.40q is %d, expected %d", m.Key,
+		f.Value.ExpiresAt, m.ExpiresAt)
 	return f
 }
 
@@ -84,7 +94,8 @@ func foreignValues(t *harness.T) {
 }
 
 func foreignVersions(t *harness.T) {
-	for i, version := range []string{"7", "0195b36f-776e-4572-8d6c-656173650000", "版-1", "a b\x00c", strings.Repeat("v", spi.MaxVersionBytes)} {
+	for i, version := range []string{"7", "0195b36f-776e-4572-8d6c-656173650000", "版-1", "a b\x00c",
+		strings.Repeat("v", spi.MaxVersionBytes)} {
 		m := layout.Member{Key: fmt.Sprint("k", i), Value: []byte("v"), Version: version}
 		raw.On(t).PutMember(m)
 		found(t, "L9.interop-read", m)
@@ -95,7 +106,8 @@ func foreignVersions(t *harness.T) {
 			Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: spi.Version(version)}},
 			Mutations:  []spi.Mutation{spi.Put{Key: key, Bytes: []byte("new")}},
 		})
-		t.EqualBytes("L9.interop-read", "the value after a write under the planted version", []byte("new"), t.Location().MustFind(key).Value.Bytes)
+		t.EqualBytes("L9.interop-read", "the value after a write under the planted version", []byte("new"),
+			t.Location().MustFind(key).Value.Bytes)
 	}
 }
 
@@ -170,7 +182,8 @@ func foreignOverwrite(t *harness.T) {
 	before := keys.Current("k")
 	store.MustPut("k", []byte("new"), nil)
 	after := keys.Current("k")
-	t.Checkf(after.Score > before.Score, "L9.zset", "the score of the overwrite is %.0f, not above %.0f of the planted member", after.Score, before.Score)
+	t.Checkf(after.Score > before.Score, "L9.zset", "the score of the overwrite is %.0f, not above %.0f of the planted member",
+		after.Score, before.Score)
 	t.EqualBytes("L9.interop-read", "the value of the current member after an overwrite", []byte("new"), after.Member.Value)
 	t.EqualBytes("L9.interop-read", "the value after an overwrite", []byte("new"), store.MustFind("k").Value.Bytes)
 	keys.PutMember(layout.Member{Key: "k", Value: []byte("theirs"), Version: "other-2"})
@@ -183,9 +196,11 @@ func foreignScan(t *harness.T) {
 	keys := raw.On(t)
 	var want []spi.Item
 	for i := range 7 {
-		m := layout.Member{Key: fmt.Sprintf("p/%d", i), Value: []byte{byte(i)}, Version: fmt.Sprint("other-", i), ExpiresAt: spi.Millis(i%2) * farAhead}
+		m := layout.Member{Key: fmt.Sprintf("p/%d", i), Value: []byte{byte(i)}, Version: fmt.Sprint("other-", i),
+			ExpiresAt: spi.Millis(i%2) * farAhead}
 		keys.PutMember(m)
-		want = append(want, spi.Item{Key: spi.Key(m.Key), Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}})
+		want = append(want, spi.Item{Key: spi.Key(m.Key),
+			Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}})
 	}
 	keys.PutMember(layout.Member{Key: "p/expired", Value: []byte("v"), Version: "other-1", ExpiresAt: 1})
 	keys.PutMember(layout.Member{Key: "p/deleted", Version: "other-1", Tombstone: true})

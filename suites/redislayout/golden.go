@@ -21,23 +21,28 @@ import (
 func goldenCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/golden/keys", Title: "The target stores every logical key of the golden fixture at the fixture's Redis key.",
+			ID: "redislayout/golden/keys", Title: "The target stores every logical key of the golden fixture at " +
+				"the fixture's Redis key.",
 			Requirements: []string{"L9.golden", "L9.key"}, Needs: location, Run: goldenKeys,
 		},
 		{
-			ID: "redislayout/golden/read", Title: "The golden members, planted as they are, read as the records that they hold, tombstone and expired one included.",
+			ID: "redislayout/golden/read", Title: "The golden members, planted as they are, read as the records that they " +
+				"hold, tombstone and expired one included.",
 			Requirements: []string{"L9.golden", "L9.interop-read"}, Needs: location, Run: goldenRead,
 		},
 		{
-			ID: "redislayout/golden/write", Title: "The golden records, put by the target, become the golden members, apart from the version.",
+			ID: "redislayout/golden/write", Title: "The golden records, put by the target, become the golden members, " +
+				"apart from the version.",
 			Requirements: []string{"L9.golden", "L9.member"}, Needs: location, Run: goldenWrite,
 		},
 		{
-			ID: "redislayout/golden/relocation", Title: "The golden payload stands at the golden key with the golden bytes, written by the target or planted.",
+			ID: "redislayout/golden/relocation", Title: "The golden payload stands at the golden key with the golden bytes, " +
+				"written by the target or planted.",
 			Requirements: []string{"R9.golden", "R8.key"}, Needs: relocation, Run: goldenBlob,
 		},
 		{
-			ID: "redislayout/golden/record-version", Title: "A record with another recordVersion comes back unaltered, so that the framework's decoder refuses it.",
+			ID:           "redislayout/golden/record-version",
+			Title:        "A record with another recordVersion comes back unaltered, so that the framework's decoder refuses it.",
 			Requirements: []string{"L9.recordversion", "L9.golden"}, Needs: location, Run: recordVersion,
 		},
 	}
@@ -103,8 +108,10 @@ func goldenRead(t *harness.T) {
 		}
 		found := t.Location().MustFind(key)
 		t.EqualBytes("L9.golden", "the value of the golden "+v.Name, unhex(t, v.JSONBytesHex), found.Value.Bytes)
-		t.Checkf(string(found.Value.Version) == v.Version, "L9.golden", "the version of the golden %s is %q, expected %q", v.Name, found.Value.Version, v.Version)
-		t.Checkf(found.Value.ExpiresAt == spi.NoExpiry, "L9.golden", "the golden %s has the expiry %d, expected none", v.Name, found.Value.ExpiresAt)
+		t.Checkf(string(found.Value.Version) == v.Version, "L9.golden", "the version of the golden %s is %q, expected %q", v.Name,
+			found.Value.Version, v.Version)
+		t.Checkf(found.Value.ExpiresAt == spi.NoExpiry, "L9.golden", "the golden %s has the expiry %d, expected none", v.Name,
+			found.Value.ExpiresAt)
 		t.Location().MustApply(gated(spi.VersionCondition{Key: key, Expected: spi.Version(v.Version)}, "beside"))
 	}
 }
@@ -136,7 +143,8 @@ func goldenWrite(t *harness.T) {
 			want.ExpiresAt = e.Member.ExpiresAt
 		}
 		if retention != nil {
-			t.Checkf(e.Member.ExpiresAt != spi.NoExpiry, "L9.golden", "the golden %s was put with a retention, but its member has no expiry", v.Name)
+			t.Checkf(e.Member.ExpiresAt != spi.NoExpiry, "L9.golden",
+				"the golden %s was put with a retention, but its member has no expiry", v.Name)
 		}
 		t.EqualBytes("L9.golden", "the member of the golden "+v.Name+" with the target's version", raw.On(t).Pack(want), e.Bytes)
 	}
@@ -151,7 +159,8 @@ func goldenBlob(t *harness.T) {
 	if kind := raw.On(t).Type(key); kind != "string" {
 		t.Fatalf("R9.golden", "the golden payload is not at the golden key %s: that is %s", blob.RedisKey, kind)
 	}
-	t.EqualBytes("R9.golden", "the string of the golden payload", payload, raw.Must(t.Redis().Get(t.Context(), key).Bytes())(t, "GET"))
+	t.EqualBytes("R9.golden", "the string of the golden payload", payload,
+		raw.Must(t.Redis().Get(t.Context(), key).Bytes())(t, "GET"))
 	store.MustDelete(ref)
 	raw.Must(t.Redis().Set(t.Context(), key, payload, time.Hour).Result())(t, "SET")
 	t.EqualBytes("R9.golden", "the planted golden payload", payload, store.MustFind(ref).Bytes)

@@ -17,23 +17,28 @@ import (
 func keyCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/keys/record", Title: "A record stands at the SHA-256 of its logical key, whatever characters that holds.",
+			ID: "redislayout/keys/record", Title: "A record stands at the SHA-256 of its logical key, " +
+				"whatever characters that holds.",
 			Requirements: []string{"L9.key", "L9.member"}, Needs: location, Run: recordKeys,
 		},
 		{
-			ID: "redislayout/keys/one-slot", Title: "After a busy life every Redis key of the store carries the hash tag zlink-location-v3.",
+			ID: "redislayout/keys/one-slot", Title: "After a busy life every Redis key of the store carries the " +
+				"hash tag zlink-location-v3.",
 			Requirements: []string{"L9.slot"}, Needs: location, Run: oneSlot,
 		},
 		{
-			ID: "redislayout/keys/blob-slot", Title: "After a busy life every Redis key of the relocation store carries the hash tag zlink-relocation-v1.",
+			ID: "redislayout/keys/blob-slot", Title: "After a busy life every Redis key of the relocation store carries the " +
+				"hash tag zlink-relocation-v1.",
 			Requirements: []string{"R8.slot"}, Needs: relocation, Run: blobSlot,
 		},
 		{
-			ID: "redislayout/keys/stores-apart", Title: "Both stores on one prefix, with the same names in both, share no Redis key.",
+			ID: "redislayout/keys/stores-apart", Title: "Both stores on one prefix, with the same names in " +
+				"both, share no Redis key.",
 			Requirements: []string{"R8.apart", "L10.two-stores"}, Needs: both, Run: storesApart,
 		},
 		{
-			ID: "redislayout/keys/cluster", Slow: true, Title: "Both stores keep their contract on a server in cluster mode, which refuses commands over two slots.",
+			ID: "redislayout/keys/cluster", Slow: true,
+			Title:        "Both stores keep their contract on a server in cluster mode, which refuses commands over two slots.",
 			Requirements: []string{"L9.slot", "R8.slot"}, Needs: both, Run: onCluster,
 		},
 	}
@@ -69,7 +74,8 @@ func busyLocation(store *harness.Location) {
 	v := store.MustPut("{k0}", []byte("new"), nil)
 	store.MustApply(spi.WriteRequest{
 		Conditions: []spi.Condition{spi.VersionCondition{Key: "{k0}", Expected: v}, spi.MissingCondition{Key: "absent"}},
-		Mutations:  []spi.Mutation{spi.Put{Key: "{k0}", Bytes: []byte("newer")}, spi.Delete{Key: "{k1}"}, spi.Put{Key: "other", Bytes: nil}},
+		Mutations: []spi.Mutation{spi.Put{Key: "{k0}", Bytes: []byte("newer")}, spi.Delete{Key: "{k1}"},
+			spi.Put{Key: "other", Bytes: nil}},
 	})
 	store.MustConflict(gated(spi.MissingCondition{Key: "{k0}"}, "never"))
 	store.MustFinish("", 3, first)
@@ -97,7 +103,8 @@ func checkTags(t *harness.T, requirement string, keys []string, tags ...string) 
 		for _, tag := range tags {
 			known = known || raw.HashTag(key) == strings.Trim(tag, "{}")
 		}
-		t.Checkf(known, requirement, "the Redis key %q is hashed by %q, expected %s", key, raw.HashTag(key), strings.Join(tags, " or "))
+		t.Checkf(known, requirement, "the Redis key %q is hashed by %q, expected %s", key, raw.HashTag(key),
+			strings.Join(tags, " or "))
 	}
 }
 
@@ -117,12 +124,15 @@ func storesApart(t *harness.T) {
 	checkTags(t, "R8.apart", raw.On(t).All(), layout.LocationTag, layout.RelocationTag)
 	t.EqualBytes("R8.apart", "the record {k0} beside a payload {k0}", []byte("newer"), t.Location().MustFind("{k0}").Value.Bytes)
 	t.Relocation().MustDelete("{k0}")
-	t.EqualBytes("R8.apart", "the record {k0} after the payload {k0} was deleted", []byte("newer"), t.Location().MustFind("{k0}").Value.Bytes)
+	t.EqualBytes("R8.apart", "the record {k0} after the payload {k0} was deleted", []byte("newer"),
+		t.Location().MustFind("{k0}").Value.Bytes)
 	t.Location().MustPut("r", []byte("record"), nil)
 	t.Location().MustDelete("r")
-	t.EqualBytes("R8.apart", "the payload r after the record r was deleted", []byte("payload"), t.Relocation().MustFind("r").Bytes)
+	t.EqualBytes("R8.apart", "the payload r after the record r was deleted", []byte("payload"),
+		t.Relocation().MustFind("r").Bytes)
 	t.Checkf(raw.On(t).Type(layout.BlobKey(t.KeyPrefix(), "r")) == "string", "R8.apart",
-		"the payload r is no string among the keys of the Relocation Store; the keys under the prefix are %.400q", raw.On(t).All())
+		"the payload r is no string among the keys of the Relocation Store; the keys under the prefix are %.400q",
+		raw.On(t).All())
 }
 
 // onCluster has the server for itself, so that a key outside the prefix shows

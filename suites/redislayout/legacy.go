@@ -20,11 +20,13 @@ import (
 func legacyCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/legacy/location", Title: "Records under other key layouts are Missing, appear in no scan and stay as they are.",
+			ID: "redislayout/legacy/location", Title: "Records under other key layouts are Missing, appear in no " +
+				"scan and stay as they are.",
 			Requirements: []string{"L9.no-legacy"}, Needs: location, Run: legacyRecords,
 		},
 		{
-			ID: "redislayout/legacy/relocation", Title: "Payloads under other key layouts are Missing, never AlreadyStored or Conflict, and stay as they are.",
+			ID: "redislayout/legacy/relocation", Title: "Payloads under other key layouts are Missing, never AlreadyStored or " +
+				"Conflict, and stay as they are.",
 			Requirements: []string{"R8.no-legacy"}, Needs: relocation, Run: legacyBlobs,
 		},
 	}
@@ -107,7 +109,8 @@ func legacyBlobs(t *harness.T) {
 	store.MustMiss("r")
 	res, err := store.Renew(t.Context(), "r", hour)
 	if _, missing := res.(spi.Missing); err != nil || !missing {
-		t.Failf("R8.no-legacy", "renewing a payload that only stands under other layouts answered %s, error %v", harness.Describe(res), err)
+		t.Failf("R8.no-legacy", "renewing a payload that only stands under other layouts answered %s, error %v",
+			harness.Describe(res), err)
 	}
 	store.MustDelete("r")
 	store.MustStore("r", []byte("other"), hour)

@@ -14,7 +14,8 @@ import (
 func memberCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/member/key-widths", Title: "Keys on both sides of every str width are written as Redis's cmsgpack writes them.",
+			ID: "redislayout/member/key-widths", Title: "Keys on both sides of every str width are written as " +
+				"Redis's cmsgpack writes them.",
 			Requirements: []string{"L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
 				for _, n := range []int{1, 31, 32, 255, 256, 1023, 1024} {
@@ -24,7 +25,8 @@ func memberCases() []harness.Case {
 			},
 		},
 		{
-			ID: "redislayout/member/value-widths", Title: "Values on both sides of every str width are written as Redis's cmsgpack writes them.",
+			ID: "redislayout/member/value-widths", Title: "Values on both sides of every str width are written as " +
+				"Redis's cmsgpack writes them.",
 			Requirements: []string{"L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
 				for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
@@ -33,32 +35,38 @@ func memberCases() []harness.Case {
 			},
 		},
 		{
-			ID: "redislayout/member/expiry", Title: "expiresAtMs is the expiry that the store reports, as the smallest unsigned integer, and 0 for none.",
+			ID: "redislayout/member/expiry", Title: "expiresAtMs is the expiry that the store reports, as the smallest " +
+				"unsigned integer, and 0 for none.",
 			Requirements: []string{"L9.expiry-field", "L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
-				for _, retention := range []*spi.Retention{nil, spi.For(60_000), spi.For(hour), spi.For(24 * hour), spi.For(3650 * 24 * hour)} {
+				for _, retention := range []*spi.Retention{nil, spi.For(60_000), spi.For(hour), spi.For(24 * hour),
+					spi.For(3650 * 24 * hour)} {
 					checkPut(t, "k", []byte("v"), retention)
 				}
 				checkPut(t, "k", []byte("durable again"), nil)
 			},
 		},
 		{
-			ID: "redislayout/member/expiry-fraction", Title: "A retention with a fraction of a millisecond is stored as a whole number of milliseconds.",
+			ID:           "redislayout/member/expiry-fraction",
+			Title:        "A retention with a fraction of a millisecond is stored as a whole number of milliseconds.",
 			Requirements: []string{"L9.expiry-field", "L9.member"}, Needs: location,
 			Run: func(t *harness.T) { checkPut(t, "k", []byte("v"), spi.For(hour+0.5)) },
 		},
 		{
-			ID: "redislayout/member/raw-bytes", Title: "A value stands in its member as it is, be it all 256 bytes, text, JSON, digits or base64.",
+			ID: "redislayout/member/raw-bytes", Title: "A value stands in its member as it is, be it all 256 bytes, text, " +
+				"JSON, digits or base64.",
 			Requirements: []string{"L9.raw-bytes", "L9.member"}, Needs: location,
 			Run: func(t *harness.T) {
 				every := harness.EveryByte()
-				for i, value := range [][]byte{every, []byte("text"), []byte(`{"recordVersion":1}`), []byte("12345"), []byte("AQIDBA=="), {0}, {0x01, 0x95}, []byte("\xff\xfe")} {
+				for i, value := range [][]byte{every, []byte("text"), []byte(`{"recordVersion":1}`), []byte("12345"),
+					[]byte("AQIDBA=="), {0}, {0x01, 0x95}, []byte("\xff\xfe")} {
 					checkPut(t, spi.Key(fmt.Sprint("k", i)), value, nil)
 				}
 			},
 		},
 		{
-			ID: "redislayout/member/batch", Title: "Every Put of a batch writes its own member with the version that Applied names for it.",
+			ID: "redislayout/member/batch", Title: "Every Put of a batch writes its own member with the version " +
+				"that Applied names for it.",
 			Requirements: []string{"L9.member", "L4.applied"}, Needs: location, Run: batchMembers,
 		},
 	}
@@ -78,7 +86,8 @@ func checkPut(t *harness.T, key spi.Key, value []byte, retention *spi.Retention)
 		"the version in the member %s is %q, the Put answered %q and a read %q", what, m.Version, version, found.Value.Version)
 	t.Checkf(m.ExpiresAt == found.Value.ExpiresAt, "L9.expiry-field",
 		"the expiry in the member %s is %d, but the store reports %d", what, m.ExpiresAt, found.Value.ExpiresAt)
-	t.Checkf((m.ExpiresAt == spi.NoExpiry) == (retention == nil), "L9.expiry-field", "the expiry in the member %s is %d", what, m.ExpiresAt)
+	t.Checkf((m.ExpiresAt == spi.NoExpiry) == (retention == nil), "L9.expiry-field", "the expiry in the member %s is %d", what,
+		m.ExpiresAt)
 	t.Checkf(!m.Tombstone, "L9.tombstone", "the member %s is a tombstone", what)
 	t.EqualBytes("L9.member", "the member "+what+", beside the one that Redis's cmsgpack writes,", raw.On(t).Pack(m), e.Bytes)
 }
@@ -86,7 +95,8 @@ func checkPut(t *harness.T, key spi.Key, value []byte, retention *spi.Retention)
 func batchMembers(t *harness.T) {
 	var request spi.WriteRequest
 	for i := range 20 {
-		request.Mutations = append(request.Mutations, spi.Put{Key: spi.Key(fmt.Sprint("k", i)), Bytes: fmt.Appendf(nil, "value %d", i)})
+		request.Mutations = append(request.Mutations,
+			spi.Put{Key: spi.Key(fmt.Sprint("k", i)), Bytes: fmt.Appendf(nil, "value %d", i)})
 	}
 	versions := map[spi.Key]spi.Version{}
 	for _, p := range t.Location().MustApply(request).PutVersions {

@@ -14,7 +14,9 @@ import (
 func prefixCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/prefix/location-braces", Title: "A key prefix with a brace is refused, and as an argument error, when a location store is opened or first used.",
+			ID: "redislayout/prefix/location-braces",
+			Title: "A key prefix with a brace is refused, and as an argument error, when a location store " +
+				"is opened or first used.",
 			Requirements: []string{"L9.prefix", "L9.prefix-kind"}, Needs: location,
 			Run: func(t *harness.T) {
 				refusesBraces(t, "L9.prefix", func(prefix string) error {
@@ -27,7 +29,9 @@ func prefixCases() []harness.Case {
 			},
 		},
 		{
-			ID: "redislayout/prefix/relocation-braces", Title: "A key prefix with a brace is refused, and as an argument error, when a relocation store is opened or first used.",
+			ID: "redislayout/prefix/relocation-braces",
+			Title: "A key prefix with a brace is refused, and as an argument error, when a relocation store " +
+				"is opened or first used.",
 			Requirements: []string{"R8.prefix", "R8.prefix-kind"}, Needs: relocation,
 			Run: func(t *harness.T) {
 				refusesBraces(t, "R8.prefix", func(prefix string) error {
@@ -40,19 +44,25 @@ func prefixCases() []harness.Case {
 			},
 		},
 		{
-			ID: "redislayout/prefix/location-characters", Title: "Glob characters, spaces, colons, quotes and non-ASCII text in a key prefix stand in the Redis keys as they are.",
+			ID: "redislayout/prefix/location-characters",
+			Title: "Glob characters, spaces, colons, quotes and non-ASCII text in a key prefix stand in the " +
+				"Redis keys as they are.",
 			Requirements: []string{"L9.prefix", "L9.key"}, Needs: location, Run: prefixCharacters,
 		},
 		{
-			ID: "redislayout/prefix/relocation-characters", Title: "The same characters in the key prefix of a relocation store stand in its Redis keys as they are.",
+			ID:           "redislayout/prefix/relocation-characters",
+			Title:        "The same characters in the key prefix of a relocation store stand in its Redis keys as they are.",
 			Requirements: []string{"R8.prefix", "R8.key"}, Needs: relocation, Run: blobPrefixCharacters,
 		},
 		{
-			ID: "redislayout/prefix/location-apart", Title: "Stores of different key prefixes never see or change each other's records, also if one prefix begins the other.",
+			ID: "redislayout/prefix/location-apart",
+			Title: "Stores of different key prefixes never see or change each other's records, also if one " +
+				"prefix begins the other.",
 			Requirements: []string{"L9.prefix"}, Needs: location, Run: prefixesApart,
 		},
 		{
-			ID: "redislayout/prefix/relocation-apart", Title: "Relocation stores of different key prefixes never see or change each other's payloads.",
+			ID:           "redislayout/prefix/relocation-apart",
+			Title:        "Relocation stores of different key prefixes never see or change each other's payloads.",
 			Requirements: []string{"R8.prefix"}, Needs: relocation, Run: blobPrefixesApart,
 		},
 	}
@@ -84,7 +94,8 @@ func prefixCharacters(t *harness.T) {
 	}
 	for _, name := range oddPrefixes { // after all others: none has matched another
 		store := t.Target().OpenLocation(harness.Store{KeyPrefix: t.NewKeyPrefix(name)})
-		t.EqualBytes("L9.prefix", fmt.Sprintf("the record under the prefix %q", name), []byte(name), store.MustFind("k").Value.Bytes)
+		t.EqualBytes("L9.prefix", fmt.Sprintf("the record under the prefix %q", name), []byte(name),
+			store.MustFind("k").Value.Bytes)
 		store.MustDelete("k")
 		store.MustMiss("k")
 	}
@@ -95,7 +106,8 @@ func blobPrefixCharacters(t *harness.T) {
 		prefix := t.NewKeyPrefix(name)
 		store := t.Target().OpenRelocation(harness.Store{KeyPrefix: prefix})
 		store.MustStore("r", []byte(name), hour)
-		t.Checkf(raw.On(t).Type(layout.BlobKey(prefix, "r")) == "string", "R8.key", "no string at the Redis key of a payload under the prefix %q", name)
+		t.Checkf(raw.On(t).Type(layout.BlobKey(prefix, "r")) == "string", "R8.key",
+			"no string at the Redis key of a payload under the prefix %q", name)
 	}
 	for _, name := range oddPrefixes {
 		store := t.Target().OpenRelocation(harness.Store{KeyPrefix: t.NewKeyPrefix(name)})
@@ -121,12 +133,15 @@ func prefixesApart(t *harness.T) {
 	for _, name := range nested {
 		items := sorted(stores[name].MustScan("", 10))
 		if name == "ab" {
-			t.Checkf(len(items) == 0, "L9.prefix", "a scan under the prefix ab, in which all was deleted, shows %d records", len(items))
+			t.Checkf(len(items) == 0, "L9.prefix", "a scan under the prefix ab, in which all was deleted, shows %d records",
+				len(items))
 			continue
 		}
-		t.EqualBytes("L9.prefix", fmt.Sprintf("the record under the prefix %q", name), []byte(name), stores[name].MustFind("k").Value.Bytes)
+		t.EqualBytes("L9.prefix", fmt.Sprintf("the record under the prefix %q", name), []byte(name),
+			stores[name].MustFind("k").Value.Bytes)
 		if t.Checkf(len(items) == 2, "L9.prefix", "a scan under the prefix %q shows %d records, expected 2", name, len(items)) {
-			t.Checkf(items[1].Key == spi.Key("only "+name), "L9.prefix", "a scan under the prefix %q shows %q", name, items[1].Key)
+			t.Checkf(items[1].Key == spi.Key("only "+name), "L9.prefix", "a scan under the prefix %q shows %q", name,
+				items[1].Key)
 		}
 	}
 }
@@ -140,6 +155,7 @@ func blobPrefixesApart(t *harness.T) {
 	}
 	stores["a"].MustDelete("r")
 	for _, name := range nested[1:] {
-		t.EqualBytes("R8.prefix", fmt.Sprintf("the payload under the prefix %q", name), []byte(name), stores[name].MustFind("r").Bytes)
+		t.EqualBytes("R8.prefix", fmt.Sprintf("the payload under the prefix %q", name), []byte(name),
+			stores[name].MustFind("r").Bytes)
 	}
 }

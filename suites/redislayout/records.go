@@ -13,19 +13,23 @@ import (
 func recordCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/record/zset", Title: "A record is a sorted set without a native Redis expiry, also when its value has a retention.",
+			ID: "redislayout/record/zset", Title: "A record is a sorted set without a native Redis expiry, also when " +
+				"its value has a retention.",
 			Requirements: []string{"L9.interop-snapshot", "L9.zset"}, Needs: location, Run: sortedSet,
 		},
 		{
-			ID: "redislayout/record/score-grows", Title: "Each Put of a key is the member with the highest score and above all scores before it.",
+			ID: "redislayout/record/score-grows", Title: "Each Put of a key is the member with the highest score and " +
+				"above all scores before it.",
 			Requirements: []string{"L9.zset", "L9.member"}, Needs: location, Run: scoreGrows,
 		},
 		{
-			ID: "redislayout/record/score-across-keys", Title: "The scores of one commit are above those of all commits before it, whichever keys they changed.",
+			ID:           "redislayout/record/score-across-keys",
+			Title:        "The scores of one commit are above those of all commits before it, whichever keys they changed.",
 			Requirements: []string{"L9.zset"}, Needs: location, Run: scoreAcrossKeys,
 		},
 		{
-			ID: "redislayout/record/score-after-recreation", Title: "A key that was deleted and put again gets a score above all that it had.",
+			ID:           "redislayout/record/score-after-recreation",
+			Title:        "A key that was deleted and put again gets a score above all that it had.",
 			Requirements: []string{"L9.zset"}, Needs: location, Run: scoreAfterRecreation,
 		},
 		{
@@ -37,11 +41,13 @@ func recordCases() []harness.Case {
 			Requirements: []string{"L4.all-or-nothing", "L9.zset"}, Needs: location, Run: conflictWritesNothing,
 		},
 		{
-			ID: "redislayout/tombstone/deleted", Title: "After a Delete the current member is an empty tombstone with a version, or the record's key is gone.",
+			ID: "redislayout/tombstone/deleted", Title: "After a Delete the current member is an empty tombstone with a " +
+				"version, or the record's key is gone.",
 			Requirements: []string{"L9.tombstone", "L9.member"}, Needs: location, Run: deletedTombstone,
 		},
 		{
-			ID: "redislayout/tombstone/open-snapshot", Title: "A Delete under an open scan leaves an empty tombstone, if anything, and the scan whole.",
+			ID:           "redislayout/tombstone/open-snapshot",
+			Title:        "A Delete under an open scan leaves an empty tombstone, if anything, and the scan whole.",
 			Requirements: []string{"L9.tombstone", "L9.member", "L5.complete"}, Needs: location, Run: tombstoneUnderScan,
 		},
 		{
@@ -58,7 +64,8 @@ func sortedSet(t *harness.T) {
 	for _, key := range []spi.Key{"durable", "brief"} {
 		keys.Current(key)
 		ttl := raw.Must(t.Redis().PTTL(t.Context(), layout.RecordKey(t.KeyPrefix(), string(key))).Result())(t, "PTTL")
-		t.Checkf(ttl < 0, "L9.interop-snapshot", "the record of %q expires natively in %v, so that Redis takes it from under open snapshots", key, ttl)
+		t.Checkf(ttl < 0, "L9.interop-snapshot",
+			"the record of %q expires natively in %v, so that Redis takes it from under open snapshots", key, ttl)
 	}
 }
 
@@ -69,8 +76,10 @@ func scoreGrows(t *harness.T) {
 		version := t.Location().MustPut("k", value, nil)
 		e := keys.Current("k")
 		t.Checkf(e.Score > last, "L9.zset", "the score of Put %d is %.0f, not above %.0f of the one before", i, e.Score, last)
-		t.EqualBytes("L9.zset", fmt.Sprintf("the value of the member with the highest score after Put %d", i), value, e.Member.Value)
-		t.Checkf(e.Member.Version == string(version), "L9.member", "the member's version is %q, but the Put answered %q", e.Member.Version, version)
+		t.EqualBytes("L9.zset", fmt.Sprintf("the value of the member with the highest score after Put %d", i), value,
+			e.Member.Value)
+		t.Checkf(e.Member.Version == string(version), "L9.member", "the member's version is %q, but the Put answered %q",
+			e.Member.Version, version)
 		last = e.Score
 	}
 }
@@ -81,7 +90,8 @@ func scoreAcrossKeys(t *harness.T) {
 		a, b := spi.Key(fmt.Sprintf("a%d", i)), spi.Key(fmt.Sprintf("b%d", i%2))
 		t.Location().MustApply(write(spi.Put{Key: a, Bytes: []byte("v")}, spi.Put{Key: b, Bytes: []byte("v")}))
 		ea, eb := keys.Current(a), keys.Current(b)
-		t.Checkf(min(ea.Score, eb.Score) > last, "L9.zset", "commit %d has the scores %.0f and %.0f, not above %.0f of the one before", i, ea.Score, eb.Score, last)
+		t.Checkf(min(ea.Score, eb.Score) > last, "L9.zset",
+			"commit %d has the scores %.0f and %.0f, not above %.0f of the one before", i, ea.Score, eb.Score, last)
 		last = max(ea.Score, eb.Score)
 	}
 }
@@ -95,7 +105,8 @@ func scoreAfterRecreation(t *harness.T) {
 		t.Location().MustDelete("k")
 		last = e.Score
 		if tomb, ok := keys.Newest("k"); ok {
-			t.Checkf(tomb.Score > last, "L9.zset", "the tombstone's score %.0f is not above %.0f of the Put before", tomb.Score, last)
+			t.Checkf(tomb.Score > last, "L9.zset", "the tombstone's score %.0f is not above %.0f of the Put before", tomb.Score,
+				last)
 			last = tomb.Score
 		}
 	}
@@ -122,12 +133,14 @@ func conflictWritesNothing(t *harness.T) {
 	v := store.MustPut("k", []byte("v"), nil)
 	before := keys.Current("k")
 	store.MustConflict(spi.WriteRequest{
-		Conditions: []spi.Condition{spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "absent", Expected: v}},
-		Mutations:  []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("w")}, spi.Put{Key: "new", Bytes: []byte("w")}},
+		Conditions: []spi.Condition{spi.VersionCondition{Key: "k", Expected: v},
+			spi.VersionCondition{Key: "absent", Expected: v}},
+		Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("w")}, spi.Put{Key: "new", Bytes: []byte("w")}},
 	})
 	after := keys.Current("k")
 	t.EqualBytes("L4.all-or-nothing", "the current member after a Conflict", before.Bytes, after.Bytes)
-	t.Checkf(before.Score == after.Score, "L4.all-or-nothing", "the score went from %.0f to %.0f by a Conflict", before.Score, after.Score)
+	t.Checkf(before.Score == after.Score, "L4.all-or-nothing", "the score went from %.0f to %.0f by a Conflict", before.Score,
+		after.Score)
 	_, there := keys.Newest("new")
 	t.Checkf(!there, "L4.all-or-nothing", "a Conflict left a record of a key that it was to put")
 }
@@ -143,7 +156,8 @@ func checkTombstone(t *harness.T, key spi.Key) {
 	t.Checkf(len(m.Value) == 0, "L9.tombstone", "the tombstone of %q keeps a value of %d bytes", key, len(m.Value))
 	t.Checkf(m.Version != "", "L9.tombstone", "the tombstone of %q has no version", key)
 	t.Checkf(m.Key == string(key), "L9.member", "the tombstone of %q names the key %q", key, m.Key)
-	t.EqualBytes("L9.member", fmt.Sprintf("the tombstone of %q, beside the one that Redis's cmsgpack writes,", key), raw.On(t).Pack(m), e.Bytes)
+	t.EqualBytes("L9.member", fmt.Sprintf("the tombstone of %q, beside the one that Redis's cmsgpack writes,", key),
+		raw.On(t).Pack(m), e.Bytes)
 }
 
 func deletedTombstone(t *harness.T) {
@@ -173,7 +187,8 @@ func tombstoneUnderScan(t *harness.T) {
 	}
 	checkTombstone(t, "3")
 	items := store.MustFinish("", 1, first)
-	t.Checkf(len(items) == 4, "L9.tombstone", "the scan shows %d records, expected the 4 that were there at its first page", len(items))
+	t.Checkf(len(items) == 4, "L9.tombstone", "the scan shows %d records, expected the 4 that were there at its first page",
+		len(items))
 }
 
 func recreated(t *harness.T) {

@@ -69,7 +69,8 @@ func refusesRecord(t *harness.T, store *harness.Location, key spi.Key) {
 	for what, condition := range conditions {
 		failed = refuses[spi.WriteResult](t, requirement, what)(store.Write(ctx, gated(condition, "beside"))) && failed
 	}
-	failed = refuses[spi.WriteResult](t, requirement, "a Missing condition on it, behind a true one,")(store.Write(ctx, spi.WriteRequest{
+	failed = refuses[spi.WriteResult](t, requirement,
+		"a Missing condition on it, behind a true one,")(store.Write(ctx, spi.WriteRequest{
 		Conditions: []spi.Condition{spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: key}},
 		Mutations:  []spi.Mutation{spi.Put{Key: "beside", Bytes: []byte("v")}},
 	})) && failed
@@ -78,7 +79,8 @@ func refusesRecord(t *harness.T, store *harness.Location, key spi.Key) {
 	}
 	if r, err := store.Read(ctx, "beside"); err == nil {
 		_, missing := r.(spi.Missing)
-		t.Checkf(missing, "L4.all-or-nothing", "of writes that all failed explicitly, at a condition on the unreadable record, one has put its other key")
+		t.Checkf(missing, "L4.all-or-nothing", "of writes that all failed explicitly, at a condition on the unreadable "+
+			"record, one has put its other key")
 	}
 }
 

@@ -16,19 +16,23 @@ import (
 func strangeCases() []harness.Case {
 	return []harness.Case{
 		{
-			ID: "redislayout/strange/version-order", Title: "The member with the highest score counts, whatever order the versions of the members have.",
+			ID:           "redislayout/strange/version-order",
+			Title:        "The member with the highest score counts, whatever order the versions of the members have.",
 			Requirements: []string{"L9.zset"}, Needs: location, Run: versionOrder,
 		},
 		{
-			ID: "redislayout/strange/score-above", Title: "A write over a member with a score above the sequence is refused, or shown by the next read.",
+			ID: "redislayout/strange/score-above", Title: "A write over a member with a score above the sequence is refused, " +
+				"or shown by the next read.",
 			Requirements: []string{"L9.score-above"}, Needs: location, Run: scoreAbove,
 		},
 		{
-			ID: "redislayout/strange/row-without-record", Title: "A row of the index without a record is no record, and the scan goes on behind it.",
+			ID:           "redislayout/strange/row-without-record",
+			Title:        "A row of the index without a record is no record, and the scan goes on behind it.",
 			Requirements: []string{"L9.interop-scan", "L6.failure-scope"}, Needs: location, Run: rowWithoutRecord,
 		},
 		{
-			ID: "redislayout/strange/another-key", Title: "A member that holds another record's key is never answered as this record's value.",
+			ID: "redislayout/strange/another-key", Title: "A member that holds another record's key is never answered " +
+				"as this record's value.",
 			Requirements: []string{"L9.foreign-key"}, Needs: location, Run: anotherKey,
 		},
 	}
@@ -37,7 +41,8 @@ func strangeCases() []harness.Case {
 // The member with the highest score is current. Versions are opaque: their
 // order says nothing, be they numbers or not.
 func versionOrder(t *harness.T) {
-	for i, versions := range [][]string{{"9", "3"}, {"9", "10"}, {"10", "9"}, {"z", "a"}, {"a", "z"}, {"long-version", "v"}, {"9007199254740993", "9007199254740992"}} {
+	for i, versions := range [][]string{{"9", "3"}, {"9", "10"}, {"10", "9"}, {"z", "a"}, {"a", "z"}, {"long-version", "v"},
+		{"9007199254740993", "9007199254740992"}} {
 		var m layout.Member
 		for n, version := range versions {
 			m = layout.Member{Key: fmt.Sprint("p/", i), Value: fmt.Appendf(nil, "value %d", n), Version: version}
@@ -46,13 +51,16 @@ func versionOrder(t *harness.T) {
 		found(t, "L9.zset", m)
 		key := spi.Key(m.Key)
 		for n, version := range versions {
-			r := t.Location().MustWrite(spi.WriteRequest{Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: spi.Version(version)}}})
+			r := t.Location().MustWrite(spi.WriteRequest{
+				Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: spi.Version(version)}}})
 			_, applied := r.(spi.Applied)
-			t.Checkf(applied == (n == 1), "L9.zset", "of the versions %q in the order of scores, a condition on %q answered %s", versions, version, harness.Describe(r))
+			t.Checkf(applied == (n == 1), "L9.zset", "of the versions %q in the order of scores, a condition on %q answered %s",
+				versions, version, harness.Describe(r))
 		}
 		items := t.Location().MustScan(m.Key, 10)
 		if t.Checkf(len(items) == 1, "L9.zset", "a scan shows %d records, expected 1", len(items)) {
-			t.EqualBytes("L9.zset", fmt.Sprintf("the value that a scan shows of the versions %q in the order of scores", versions), m.Value, items[0].Value.Bytes)
+			t.EqualBytes("L9.zset", fmt.Sprintf("the value that a scan shows of the versions %q in the order of scores",
+				versions), m.Value, items[0].Value.Bytes)
 		}
 	}
 }
@@ -64,18 +72,22 @@ func scoreAbove(t *harness.T) {
 		raw.On(t).PutMember(layout.Member{Key: string(key), Value: []byte("below"), Version: "other-1"})
 		member := layout.EncodeMember(nil, layout.Member{Key: string(key), Value: old, Version: "other-2"})
 		record := layout.RecordKey(t.KeyPrefix(), string(key))
-		raw.Must(t.Redis().ZAdd(t.Context(), record, redis.Z{Score: raw.On(t).Current(key).Score + 1_000_000, Member: member}).Result())(t, "ZADD")
+		raw.Must(t.Redis().ZAdd(t.Context(), record,
+			redis.Z{Score: raw.On(t).Current(key).Score + 1_000_000, Member: member}).Result())(t, "ZADD")
 		t.EqualBytes("L9.score-above", "the value with the highest score", old, store.MustFind(key).Value.Bytes)
 		r, err := store.Write(t.Context(), write(mutation))
 		f, live := store.MustRead(key).(spi.Found)
 		switch {
 		case err != nil:
 			t.ErrorKind("L9.score-above", "a write over a score above the sequence", err, spi.KindStoreFailure)
-			t.Checkf(live && string(f.Value.Bytes) == string(old), "L9.score-above", "after a write that was refused %q is not what it was", key)
+			t.Checkf(live && string(f.Value.Bytes) == string(old), "L9.score-above",
+				"after a write that was refused %q is not what it was", key)
 		case i == 0:
-			t.Checkf(live && string(f.Value.Bytes) == "new", "L9.score-above", "a Put answered %s, and then a read %s", harness.Describe(r), harness.Describe(store.MustRead(key)))
+			t.Checkf(live && string(f.Value.Bytes) == "new", "L9.score-above", "a Put answered %s, and then a read %s",
+				harness.Describe(r), harness.Describe(store.MustRead(key)))
 		default:
-			t.Checkf(!live, "L9.score-above", "a Delete answered %s, and then a read %s", harness.Describe(r), harness.Describe(f))
+			t.Checkf(!live, "L9.score-above", "a Delete answered %s, and then a read %s", harness.Describe(r),
+				harness.Describe(f))
 		}
 	}
 }
@@ -111,8 +123,10 @@ func rowWithoutRecord(t *harness.T) {
 		t.Equal("L9.interop-scan", "what a scan shows among rows without a record", []spi.Key{"p/1", "p/3", "p/5"}, shown)
 	}
 	store.MustMiss("p/2")
-	store.MustApply(spi.WriteRequest{Conditions: []spi.Condition{spi.MissingCondition{Key: "p/2"}}, Mutations: []spi.Mutation{spi.Put{Key: "p/2", Bytes: []byte("v")}}})
-	t.Checkf(len(store.MustScan("p/", 10)) == 4, "L9.interop-scan", "a record that was put where a row stood without one is not in the scan")
+	store.MustApply(spi.WriteRequest{Conditions: []spi.Condition{spi.MissingCondition{Key: "p/2"}},
+		Mutations: []spi.Mutation{spi.Put{Key: "p/2", Bytes: []byte("v")}}})
+	t.Checkf(len(store.MustScan("p/", 10)) == 4, "L9.interop-scan",
+		"a record that was put where a row stood without one is not in the scan")
 }
 
 // anotherKey leaves open how a provider fails.
@@ -131,7 +145,8 @@ func anotherKey(t *harness.T) {
 	page, err := store.Scan(t.Context(), spi.ScanRequest{Limit: 10})
 	if p, ok := page.(spi.Page); err == nil && ok {
 		for _, item := range p.Items {
-			t.Checkf(string(item.Value.Bytes) != string(theirs.Value), "L9.foreign-key", "a scan shows another record's value under %q", item.Key)
+			t.Checkf(string(item.Value.Bytes) != string(theirs.Value), "L9.foreign-key",
+				"a scan shows another record's value under %q", item.Key)
 		}
 	}
 }

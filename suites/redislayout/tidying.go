@@ -18,8 +18,9 @@ func tidyingCases() []harness.Case {
 	var cases []harness.Case
 	for _, age := range []time.Duration{2 * time.Second, 70 * time.Second} {
 		cases = append(cases, harness.Case{
-			ID:           fmt.Sprintf("redislayout/scope/cleaned-up-%.0fs", age.Seconds()),
-			Title:        fmt.Sprintf("Unreadable records do not stop writes and scans of other keys whose clean-up meets them %v later.", age),
+			ID: fmt.Sprintf("redislayout/scope/cleaned-up-%.0fs", age.Seconds()),
+			Title: fmt.Sprintf("Unreadable records do not stop writes and scans of other keys whose "+
+				"clean-up meets them %v later.", age),
 			Requirements: []string{"L6.failure-scope"}, Needs: location,
 			Run: func(t *harness.T) { tidiesUnreadable(t, age) },
 		})
@@ -73,7 +74,8 @@ func tidiesUnreadable(t *harness.T, age time.Duration) {
 		l.MustPut(spi.Key(fmt.Sprintf("good/%d", i%4)), fmt.Append(nil, i), nil)
 		if i%5 == 4 {
 			items := l.MustScan("good/", 1000)
-			t.Checkf(len(items) == 5, "L6.failure-scope", "a scan beside unreadable records shows %d records, expected 5", len(items))
+			t.Checkf(len(items) == 5, "L6.failure-scope", "a scan beside unreadable records shows %d records, expected 5",
+				len(items))
 		}
 	}
 	if age < 10*time.Second {

@@ -61,7 +61,8 @@ var unreadable = []struct {
 	{"truncated", "an end in the middle of the value", member(head, keyStr, valueStr[:3])},
 	{"truncated-last", "no tombstone flag, though the array announces one", member(wellFront, noExpiry)},
 	{"empty", "no bytes", nil},
-	{"base64", "the well-formed member as base64 text", []byte(base64.StdEncoding.EncodeToString(layout.EncodeMember(nil, plain)))},
+	{"base64", "the well-formed member as base64 text",
+		[]byte(base64.StdEncoding.EncodeToString(layout.EncodeMember(nil, plain)))},
 	{"json", "a JSON text", []byte(`{"key":"k","value":"value","version":"v-1"}`)},
 }
 
@@ -87,7 +88,8 @@ func unreadableCases() []harness.Case {
 	var cases []harness.Case
 	for _, u := range unreadable {
 		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/" + u.name, Title: fmt.Sprintf("A member with %s is an explicit store failure on read and in conditions.", u.title),
+			ID: "redislayout/unreadable/" + u.name, Title: fmt.Sprintf(
+				"A member with %s is an explicit store failure on read and in conditions.", u.title),
 			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
 			Run: func(t *harness.T) {
 				raw.On(t).Put("k", u.bytes)
@@ -97,14 +99,17 @@ func unreadableCases() []harness.Case {
 	}
 	for _, w := range wrongTypes {
 		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/type-" + w.name, Title: fmt.Sprintf("A record's Redis key that is %s is an explicit store failure on read and in conditions.", w.title),
+			ID: "redislayout/unreadable/type-" + w.name,
+			Title: fmt.Sprintf("A record's Redis key that is %s is an explicit store failure on read and in conditions.",
+				w.title),
 			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
 			Run: func(t *harness.T) {
 				plantType(t, w.plant, "k")
 				key := layout.RecordKey(t.KeyPrefix(), "k")
 				before := raw.On(t).Dump(key)
 				refusesRecord(t, t.Location(), "k")
-				t.Checkf(raw.On(t).Dump(key) == before, "L9.unknown-tag", "the Redis key of another type was changed by operations that failed")
+				t.Checkf(raw.On(t).Dump(key) == before, "L9.unknown-tag",
+					"the Redis key of another type was changed by operations that failed")
 			},
 		})
 	}
@@ -133,7 +138,8 @@ func scanUnreadable(t *harness.T) {
 			continue
 		}
 		if page, ok := r.(spi.Page); ok {
-			t.Checkf(len(page.Items) == 0, "L9.unknown-tag", "a scan showed a record with %s: %s", u.title, harness.Describe(page))
+			t.Checkf(len(page.Items) == 0, "L9.unknown-tag", "a scan showed a record with %s: %s", u.title,
+				harness.Describe(page))
 		}
 	}
 }

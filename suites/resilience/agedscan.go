@@ -37,7 +37,8 @@ func agedScan(t *harness.T, age time.Duration, mayBeGone bool) {
 		for _, i := range page.Items {
 			w, ok := want[i.Key]
 			t.Checkf(ok && !seen[i.Key] && stateOf(spi.Found{Value: i.Value}) == w, "L5.snapshot",
-				"%v after its first page a scan shows %.40q as %s, but at its first page %s", age, i.Key, stateOf(spi.Found{Value: i.Value}), w)
+				"%v after its first page a scan shows %.40q as %s, but at its first page %s", age, i.Key,
+				stateOf(spi.Found{Value: i.Value}), w)
 			seen[i.Key] = true
 		}
 		if page.Next == nil {

@@ -19,7 +19,8 @@ import (
 // well by the contract, pass every case.
 func TestAllowed(t *testing.T) {
 	for name, p := range map[string]targets.Provider{
-		"reads are asked again":                   decorated(func(l *location) { l.read = again(l.LocationStore.Read) }, func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
+		"reads are asked again": decorated(func(l *location) { l.read = again(l.LocationStore.Read) },
+			func(r *relocation) { r.read = again(r.RelocationStore.Read) }),
 		"a Put of a payload is sent again":        decorated(nil, putAgain),
 		"writes look first":                       decorated(looksFirst, putLooksFirst),
 		"connected on opening":                    connectsOnOpening(),

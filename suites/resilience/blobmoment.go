@@ -24,7 +24,8 @@ func blobMomentCases() []harness.Case {
 		row("blob-read", "A payload is found until the millisecond of its expiry and Missing after it.",
 			"R4.read", blobReadAt),
 		row("blob-put",
-			"The same payload put around the millisecond of its expiry is AlreadyStored while it lives, or stored for its whole retention.",
+			"The same payload put around the millisecond of its expiry is AlreadyStored while it lives, or stored "+
+				"for its whole retention.",
 			"R4.put", blobPutAt),
 		row("blob-put-other",
 			"Another payload put around the millisecond of an expiry is a Conflict or stored for its whole retention.",

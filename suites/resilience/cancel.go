@@ -15,9 +15,11 @@ import (
 func cancelCases() []harness.Case {
 	requirements := func(k *kind) string { return k.unknown + " " + k.recover + " " + k.class }
 	return append(
-		eachKind("cancel/silent", "Every operation of a %s that is cancelled while Redis is silent fails, and works again afterwards.",
+		eachKind("cancel/silent", "Every operation of a %s that is cancelled while Redis is silent fails, and "+
+			"works again afterwards.",
 			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.Swallow) }, targets.CapCancellation),
-		eachKind("cancel/applied", "Every operation of a %s that is cancelled after Redis has executed its first command fails or tells the truth.",
+		eachKind("cancel/applied", "Every operation of a %s that is cancelled after Redis has executed its first command "+
+			"fails or tells the truth.",
 			requirements, func(t *harness.T, k *kind) { cancelled(t, k, redisenv.HoldReply) }, targets.CapCancellation)...)
 }
 

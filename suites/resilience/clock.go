@@ -27,29 +27,43 @@ func clockCases() []harness.Case {
 		{"behind", "an hour behind the host", "an hour behind Redis", -time.Hour},
 	} {
 		cases = append(cases,
-			newCase(&location, "clock/"+skew.slug+"-location", "With the clock of Redis "+skew.title+", store times and expiries of a Location Store are those of Redis.",
-				"L3.expiry-clock L3.store-now L5.complete", func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
-			newCase(&relocation, "clock/"+skew.slug+"-relocation", "With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
+			newCase(&location, "clock/"+skew.slug+"-location",
+				"With the clock of Redis "+skew.title+", store times and expiries of a Location Store are those of Redis.",
+				"L3.expiry-clock L3.store-now L5.complete",
+				func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
+			newCase(&relocation, "clock/"+skew.slug+"-relocation",
+				"With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
 				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }),
-			slowToStart(newCase(&location, "clock/host-"+skew.slug+"-location", "With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
-				"L3.expiry-clock L3.store-now L5.complete", func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock)),
-			slowToStart(newCase(&relocation, "clock/host-"+skew.slug+"-relocation", "With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
-				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) }, targets.CapClock)))
+			slowToStart(newCase(&location, "clock/host-"+skew.slug+"-location",
+				"With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
+				"L3.expiry-clock L3.store-now L5.complete",
+				func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock)),
+			slowToStart(newCase(&relocation, "clock/host-"+skew.slug+"-relocation",
+				"With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
+				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) },
+				targets.CapClock)))
 	}
 	return append(cases,
-		newCase(&location, "clock/jump-location", "When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
+		newCase(&location, "clock/jump-location",
+			"When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
 			"L3.expiry-clock L3.expired-missing L3.value-durable L3.store-now L5.complete", jumpLocation),
-		newCase(&location, "clock/jump-back", "When the clock of Redis jumps back, writes still issue new versions and the last one is current.",
+		newCase(&location, "clock/jump-back", "When the clock of Redis jumps back, writes still issue new versions and "+
+			"the last one is current.",
 			"L3.version-fresh L3.store-now", jumpBack),
-		newCase(&location, "clock/jump-scan", "A snapshot that meets a jump of the clock shows all that it fixed, or is Expired; a new one shows what lives.",
+		newCase(&location, "clock/jump-scan", "A snapshot that meets a jump of the clock shows all that it fixed, or is "+
+			"Expired; a new one shows what lives.",
 			"L5.snapshot L5.expired L3.expiry-clock L3.store-now L5.complete", jumpScan),
-		newCase(&location, "clock/aged-scan", "A scan stays whole while clean-up that came due two seconds later removes what was overwritten or deleted.",
+		newCase(&location, "clock/aged-scan", "A scan stays whole while clean-up that came due two seconds later removes what "+
+			"was overwritten or deleted.",
 			"L5.snapshot L5.complete", func(t *harness.T) { agedScan(t, 2*time.Second, false) }),
-		newCase(&location, "clock/outlived-scan", "A scan that is continued after 65 seconds of clean-up is whole or Expired, and never a part of its snapshot.",
+		newCase(&location, "clock/outlived-scan",
+			"A scan that is continued after 65 seconds of clean-up is whole or Expired, and never a part of its snapshot.",
 			"L5.snapshot L5.expired", func(t *harness.T) { agedScan(t, 65*time.Second, true) }),
-		newCase(&relocation, "clock/jump-relocation", "When the clock of Redis jumps past an expiry, the payload is Missing to every operation.",
+		newCase(&relocation, "clock/jump-relocation",
+			"When the clock of Redis jumps past an expiry, the payload is Missing to every operation.",
 			"R3.expiry-clock R4.renew R4.put R3.store-now", jumpRelocation),
-		newCase(&relocation, "clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is not disappears after its retention.",
+		newCase(&relocation, "clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is "+
+			"not disappears after its retention.",
 			"R6.orphan R6.published R4.renew", orphan))
 }
 
@@ -133,7 +147,8 @@ func locationTimes(c *clockWorld) {
 		})
 		c.bracketed(req, "Found", func() spi.Millis {
 			f := l.MustFind(key)
-			c.t.Checkf(f.Value.ExpiresAt == applied+retention, "L3.expiry-clock", "a retention of %d ms from StoreNow %d expires at %d, expected %d",
+			c.t.Checkf(f.Value.ExpiresAt == applied+retention, "L3.expiry-clock",
+				"a retention of %d ms from StoreNow %d expires at %d, expected %d",
 				retention, applied, f.Value.ExpiresAt, applied+retention)
 			return f.StoreNow
 		})
@@ -176,7 +191,8 @@ func relocationTimes(c *clockWorld) {
 	})
 	c.bracketed(req, "Found after Renew", func() spi.Millis {
 		f := r.MustFind("r")
-		c.t.Checkf(f.ExpiresAt > f.StoreNow+2*hour-hour/2, "R3.expiry-clock", "the renewed payload expires at %d, with StoreNow %d", f.ExpiresAt, f.StoreNow)
+		c.t.Checkf(f.ExpiresAt > f.StoreNow+2*hour-hour/2, "R3.expiry-clock",
+			"the renewed payload expires at %d, with StoreNow %d", f.ExpiresAt, f.StoreNow)
 		return f.StoreNow
 	})
 }
@@ -191,7 +207,8 @@ func jumpLocation(t *harness.T) {
 	later := l.MustPut("day", []byte("v"), spi.For(float64(2*day)))
 	version := l.MustFind("version").Value.Version
 	c.set(24 * time.Hour)
-	c.bracketed("L3.store-now", "Missing after the jump", func() spi.Millis { return l.Citing("L3.expiry-clock").MustMiss("read").StoreNow })
+	c.bracketed("L3.store-now", "Missing after the jump",
+		func() spi.Millis { return l.Citing("L3.expiry-clock").MustMiss("read").StoreNow })
 	l.MustConflict(put("version", "w", spi.VersionCondition{Key: "version", Expected: version}))
 	l.MustApply(put("missing", "w", spi.MissingCondition{Key: "missing"}))
 	l.MustDelete("delete")
@@ -204,7 +221,8 @@ func jumpLocation(t *harness.T) {
 	for _, i := range l.MustScan("", 10) {
 		seen = append(seen, i.Key)
 	}
-	for key, lives := range map[spi.Key]bool{"day": true, "durable": true, "missing": true, "read": false, "version": false, "delete": false, "scan": false} {
+	for key, lives := range map[spi.Key]bool{"day": true, "durable": true, "missing": true, "read": false, "version": false,
+		"delete": false, "scan": false} {
 		switch shown := slices.Contains(seen, key); {
 		case lives && !shown:
 			t.Failf("L5.complete", "a scan after the jump lacks %q, which lives", key)
@@ -224,12 +242,14 @@ func jumpBack(t *harness.T) {
 		now := c.bracketed("L3.store-now", "Applied after the jump", func() spi.Millis {
 			a := l.MustApply(put("k", string(value), nil))
 			for _, p := range a.PutVersions {
-				t.Checkf(!seen[p.Version], "L3.version-fresh", "version %q was issued again after a jump of the clock to %v", p.Version, offset)
+				t.Checkf(!seen[p.Version], "L3.version-fresh", "version %q was issued again after a jump of the clock to %v",
+					p.Version, offset)
 				seen[p.Version] = true
 			}
 			return a.StoreNow
 		})
-		t.EqualBytes("L3.version-fresh", fmt.Sprintf("the value at StoreNow %d after a jump to %v", now, offset), value, l.MustFind("k").Value.Bytes)
+		t.EqualBytes("L3.version-fresh", fmt.Sprintf("the value at StoreNow %d after a jump to %v", now, offset), value,
+			l.MustFind("k").Value.Bytes)
 	}
 }
 
@@ -268,7 +288,8 @@ func jumpScan(t *harness.T) {
 	fresh := l.MustScan("p/", 10)
 	durable := slices.ContainsFunc(fresh, func(i spi.Item) bool { return i.Key == "p/durable" })
 	t.Checkf(durable, "L5.complete", "a new scan after the jump lacks the durable record")
-	t.Checkf(len(fresh) <= 1 || !durable, "L3.expiry-clock", "a new scan after the jump shows %d records, expected the durable one", len(fresh))
+	t.Checkf(len(fresh) <= 1 || !durable, "L3.expiry-clock",
+		"a new scan after the jump shows %d records, expected the durable one", len(fresh))
 }
 
 func jumpRelocation(t *harness.T) {
@@ -304,7 +325,8 @@ func orphan(t *harness.T) {
 		renewal := t.BracketOn(c.client, func() { n = r.MustRenew("published", spi.Retention(day)) })
 		t.Expires("R4.renew", "the renewed expiry", renewal, spi.Retention(day), n.ExpiresAt)
 		if i == 1 {
-			t.EqualBytes("R6.published", "the payload that nobody renewed, after half its retention", []byte("v"), r.MustFind("orphan").Bytes)
+			t.EqualBytes("R6.published", "the payload that nobody renewed, after half its retention", []byte("v"),
+				r.MustFind("orphan").Bytes)
 		} else {
 			r.MustMiss("orphan")
 		}

@@ -16,7 +16,8 @@ func coldCases() []harness.Case {
 	var cases []harness.Case
 	for _, b := range breakdowns {
 		cases = append(cases, eachKind("cold/"+strings.ToLower(b.slug),
-			"A %s whose first operation came "+b.title+" fails it, whichever it is, and does all its work afterwards.", requirements,
+			"A %s whose first operation came "+b.title+" fails it, whichever it is, and does all its work afterwards.",
+			requirements,
 			func(t *harness.T, k *kind) {
 				ops := coldOperations(k)
 				t.Concurrently(len(ops), func(i int) { coldBreakdown(open(t, k, failingTimeout), b, ops[i]) })
@@ -24,7 +25,8 @@ func coldCases() []harness.Case {
 	}
 	for _, f := range firstFailures {
 		cases = append(cases, eachKind("cold/first-"+strings.ToLower(f.slug),
-			"A %s of which one of the first commands "+f.title+" claims nothing untrue, and does all its work afterwards.", requirements,
+			"A %s of which one of the first commands "+f.title+" claims nothing untrue, and does all its work afterwards.",
+			requirements,
 			func(t *harness.T, k *kind) {
 				ops := coldOperations(k)
 				t.Concurrently(len(ops), func(i int) { firstCommands(t, k, f, ops[i]) })
@@ -114,7 +116,8 @@ func (w *world) doesAll(after string) {
 			return o.err == nil
 		})
 		if lie := a.lie(o.answer, a.look()); lie != "" {
-			w.t.Failf(w.kind.recover, "%s of the same instance %s answered %s, but %s", op.title, after, harness.Describe(o.answer), lie)
+			w.t.Failf(w.kind.recover, "%s of the same instance %s answered %s, but %s", op.title, after,
+				harness.Describe(o.answer), lie)
 		}
 	}
 }

@@ -86,7 +86,8 @@ func breakDown(w *world, b breakdown, op operation) {
 	a := op.prepare(w, w.name(op))
 	b.begin(w.proxy)
 	var o outcome
-	inTime := w.bounded(w.kind.timeout, fmt.Sprintf("%s with an operation timeout of %v", what, failingTimeout), failingTimeout+endLimit,
+	inTime := w.bounded(w.kind.timeout, fmt.Sprintf("%s with an operation timeout of %v", what, failingTimeout),
+		failingTimeout+endLimit,
 		func() { o = a.run(w.t.Context()) })
 	w.heal()
 	if !inTime {
@@ -95,7 +96,8 @@ func breakDown(w *world, b breakdown, op operation) {
 	}
 	if o.err != nil && b.silent {
 		w.t.ErrorKind(w.kind.class, what, o.err, spi.KindStoreFailure, spi.KindTimeout)
-		w.t.Checkf(spi.KindOf(o.err) != spi.KindStoreFailure, w.kind.timeout, "%s ended with %v, expected an error of kind timeout", what, o.err)
+		w.t.Checkf(spi.KindOf(o.err) != spi.KindStoreFailure, w.kind.timeout,
+			"%s ended with %v, expected an error of kind timeout", what, o.err)
 	} else {
 		w.failed(what, a, o)
 	}
@@ -112,7 +114,8 @@ func unreachableCases() []harness.Case {
 				conn.Password = "wrong"
 				unreachable(t, k, "with a wrong password", rewritten(conn))
 			}),
-		eachKind("failure/no-tls", "Every operation of a %s that speaks plain TCP to a TLS server is a store failure or timeout.", requirements,
+		eachKind("failure/no-tls", "Every operation of a %s that speaks plain TCP to a TLS server is a store failure or timeout.",
+			requirements,
 			func(t *harness.T, k *kind) {
 				conn := t.Server(redisenv.ServerOptions{TLS: true}).ConnInfo()
 				conn.TLS, conn.CAFile = false, ""

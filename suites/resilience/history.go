@@ -16,7 +16,8 @@ func agedRecordCases() []harness.Case {
 	const requirements = " L4.delete L4.missing L4.version L4.value L5.complete L5.snapshot L5.expired L5.limit"
 	return []harness.Case{
 		newCase(&location, "cleanup/history-kept",
-			"While a scan is open, deleted and expired records stay Missing to reads and conditions, and no older value comes back.",
+			"While a scan is open, deleted and expired records stay Missing to reads and conditions, and no "+
+				"older value comes back.",
 			"L3.expired-missing L4.put"+requirements, func(t *harness.T) { agedRecords(t, true) }),
 		newCase(&location, "cleanup/records",
 			"Records that were put again after they were deleted or had expired outlive every clean-up, and new scans show them.",
@@ -34,7 +35,8 @@ func agedRecords(t *harness.T, scanned bool) {
 	} else {
 		a.lead()
 	}
-	ages := []time.Duration{lease + 200*time.Millisecond, lease + 2*time.Second, 66 * time.Second, 132 * time.Second, 25 * time.Hour}
+	ages := []time.Duration{lease + 200*time.Millisecond, lease + 2*time.Second, 66 * time.Second, 132 * time.Second,
+		25 * time.Hour}
 	for n, age := range ages {
 		c.set(age)
 		a.inspect(fmt.Sprintf("%v after the first", age))

@@ -12,11 +12,14 @@ import (
 // lifetimeCases dispose of stores in trouble (L7.dispose, R7.shared).
 func lifetimeCases() []harness.Case {
 	requirements := func(k *kind) string { return k.dispose + " " + k.unknown + " " + k.class }
-	cases := eachKind("dispose/at-work", "A %s can be disposed of, twice, while operations await an answer that comes; they end, and other instances go on working.",
+	cases := eachKind("dispose/at-work", "A %s can be disposed of, twice, while operations await an answer that comes; they "+
+		"end, and other instances go on working.",
 		requirements, func(t *harness.T, k *kind) { disposeAtWork(t, k, redisenv.HoldReply) })
-	cases = append(cases, eachKind("dispose/at-work-silent", "A %s can be disposed of, twice, while operations await an answer that never comes; they end by their timeout.",
+	cases = append(cases, eachKind("dispose/at-work-silent",
+		"A %s can be disposed of, twice, while operations await an answer that never comes; they end by their timeout.",
 		requirements, func(t *harness.T, k *kind) { disposeAtWork(t, k, redisenv.Swallow) })...)
-	return append(cases, eachKind("dispose/without-connection", "A %s can be disposed of, twice, after its connection was lost and while Redis is out of reach.",
+	return append(cases, eachKind("dispose/without-connection",
+		"A %s can be disposed of, twice, after its connection was lost and while Redis is out of reach.",
 		requirements, func(t *harness.T, k *kind) {
 			w := open(t, k, failingTimeout)
 			w.warm()

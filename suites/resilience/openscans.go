@@ -86,7 +86,8 @@ func (a *aging) openAll(scans int) {
 // their snapshots.
 func openScanCases() []harness.Case {
 	var cases []harness.Case
-	for _, age := range []time.Duration{0, 1200 * time.Millisecond, 2 * time.Second, lease + 100*time.Millisecond, 8 * time.Second,
+	for _, age := range []time.Duration{0, 1200 * time.Millisecond, 2 * time.Second, lease + 100*time.Millisecond,
+		8 * time.Second,
 		26 * time.Second, 58 * time.Second, 66 * time.Second, time.Hour} {
 		kept := "show each its own snapshot"
 		if spi.Millis(age.Milliseconds()) >= keptFor {
@@ -97,7 +98,8 @@ func openScanCases() []harness.Case {
 			"L5.snapshot L5.expired L5.limit L4.put", func(t *harness.T) { openScans(t, age) }))
 	}
 	return append(cases, newCase(&location, "cleanup/open-scans-beside-reference",
-		"Four scans of the target and the reference show each its own snapshot, whichever of the two cleans up two seconds later.",
+		"Four scans of the target and the reference show each its own snapshot, whichever of the two "+
+			"cleans up two seconds later.",
 		"L9.interop-snapshot L5.expired L5.limit L4.put", scansBesideReference, harness.NeedLayout))
 }
 

@@ -72,21 +72,27 @@ const (
 
 var operations = []operation{
 	{slug: "location-read", title: "a Read", kind: &location, rule: "L2.observation", prepare: locationRead},
-	{slug: "location-put", title: "a Put", kind: &location, rule: "L4.put", once: true, prepare: func(w *world, name string) attempt {
-		w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
-		return locationWrite(w, name, nil)
-	}},
-	{slug: "location-create", title: "a Put if missing", kind: &location, rule: "L4.missing", once: true, prepare: func(w *world, name string) attempt {
-		return locationWrite(w, name, spi.MissingCondition{Key: spi.Key(name)})
-	}},
-	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, rule: "L4.version", once: true, prepare: func(w *world, name string) attempt {
-		v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
-		return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
-	}},
-	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, rule: "L4.delete", once: true, prepare: locationDelete},
+	{slug: "location-put", title: "a Put", kind: &location, rule: "L4.put", once: true,
+		prepare: func(w *world, name string) attempt {
+			w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
+			return locationWrite(w, name, nil)
+		}},
+	{slug: "location-create", title: "a Put if missing", kind: &location, rule: "L4.missing", once: true,
+		prepare: func(w *world, name string) attempt {
+			return locationWrite(w, name, spi.MissingCondition{Key: spi.Key(name)})
+		}},
+	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, rule: "L4.version", once: true,
+		prepare: func(w *world, name string) attempt {
+			v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
+			return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
+		}},
+	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, rule: "L4.delete", once: true,
+		prepare: locationDelete},
 	{slug: "scan-first", title: "a Scan for the first page", kind: &location, rule: "L5.complete", prepare: scanFirst},
-	{slug: "scan-next", title: "a Scan for the next page", kind: &location, rule: "L5.complete", follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
-	{slug: "scan-last", title: "a Scan for the last page", kind: &location, rule: "L5.complete", follows: true, prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
+	{slug: "scan-next", title: "a Scan for the next page", kind: &location, rule: "L5.complete", follows: true,
+		prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
+	{slug: "scan-last", title: "a Scan for the last page", kind: &location, rule: "L5.complete", follows: true,
+		prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
 	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, rule: "R4.put", prepare: relocationPut},
 	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, rule: "R4.read", prepare: relocationRead},
 	{slug: "relocation-renew", title: "a Renew", kind: &relocation, rule: "R4.renew", prepare: relocationRenew},
@@ -157,7 +163,8 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 			case spi.Conflict:
 				return "its condition held"
 			case spi.Applied:
-				if len(r.PutVersions) == 1 && r.PutVersions[0] == (spi.PutVersion{Key: key, Version: now.version}) && now.bytes == newBytes {
+				if len(r.PutVersions) == 1 && r.PutVersions[0] == (spi.PutVersion{Key: key, Version: now.version}) &&
+					now.bytes == newBytes {
 					return ""
 				}
 			}
@@ -165,14 +172,16 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 		},
 		again: func(now state) {
 			seen := w.location.Citing(w.kind.reconstruct).MustRead(key)
-			w.t.Checkf(stateOf(seen) == now, w.kind.reconstruct, "the same instance reads %s, but %s", harness.Describe(seen), now)
+			w.t.Checkf(stateOf(seen) == now, w.kind.reconstruct, "the same instance reads %s, but %s", harness.Describe(seen),
+				now)
 			var known spi.Condition = spi.MissingCondition{Key: key}
 			if now.exists {
 				known = spi.VersionCondition{Key: key, Expected: now.version}
 			}
 			r := w.location.Citing(w.kind.reconstruct).MustWrite(put(key, "decided", known))
 			_, applied := r.(spi.Applied)
-			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s", harness.Describe(r))
+			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s",
+				harness.Describe(r))
 		},
 	}
 }
@@ -244,7 +253,8 @@ func scanNext(w *world, name string, limit int) attempt {
 		return err == nil && ok
 	})
 	if first.Next == nil {
-		w.t.Fatalf(w.t.Closest(), "a page of %d with limit 1 has no cursor, although %d records match", len(first.Items), len(all))
+		w.t.Fatalf(w.t.Closest(), "a page of %d with limit 1 has no cursor, although %d records match", len(first.Items),
+			len(all))
 	}
 	return attempt{
 		do: func(ctx context.Context) (any, error) {

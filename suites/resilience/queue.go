@@ -83,7 +83,8 @@ func sharedPool(t *harness.T, k *kind) {
 	guest := w.share(k, failingTimeout)
 	guest.warm()
 	held := w.proxy.Arm(redisenv.Match{}, redisenv.Hold())
-	what := fmt.Sprintf("an operation with a timeout of %v beside %d of another store on the connection", failingTimeout, patients)
+	what := fmt.Sprintf("an operation with a timeout of %v beside %d of another store on the connection", failingTimeout,
+		patients)
 	ops := w.blindly()
 	meanwhile(t, func() {
 		t.Concurrently(patients, func(i int) {
@@ -142,7 +143,8 @@ func placesKept(t *harness.T, k *kind) {
 				}
 			})
 		}, func(<-chan struct{}) {
-			for deadline := time.Now().Add(endLimit / 10); len(w.proxy.CommandsSince(mark)) < times/turns && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(endLimit / 10); len(w.proxy.CommandsSince(mark)) < times/turns &&
+				time.Now().Before(deadline); {
 				t.Pause(2 * time.Millisecond)
 			}
 			cancel()

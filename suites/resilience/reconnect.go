@@ -16,7 +16,8 @@ func reconnectCases() []harness.Case {
 	requirements := func(k *kind) string { return k.recover + " L10.connection " + k.unknown }
 	return append(
 		eachKind("connection/every-one-set-up",
-			"A %s with a password and a database of another number uses them on each new connection, however the last one was lost.",
+			"A %s with a password and a database of another number uses them on each new connection, "+
+				"however the last one was lost.",
 			requirements, setUpAgain),
 		eachKind("connection/every-one-encrypted", "A %s that speaks TLS speaks it on each new connection.",
 			func(k *kind) string { return k.recover + " " + k.unknown }, encryptedAgain, targets.CapTLS)...)

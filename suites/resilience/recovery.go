@@ -31,18 +31,21 @@ func recoveryCases() []harness.Case {
 				t.Checkf(err == nil, k.recover, "one of the first 16 operations, all at once, failed: %v", err)
 			}
 		})...)
-	cases = append(cases, eachKind("recovery/first-use-of-16-fails", "When the first connection of a %s is lost under 16 callers, each is told, and the instance works again.", recovers,
+	cases = append(cases, eachKind("recovery/first-use-of-16-fails",
+		"When the first connection of a %s is lost under 16 callers, each is told, and the instance works again.", recovers,
 		func(t *harness.T, k *kind) {
 			w := open(t, k, 0)
 			w.proxy.Arm(redisenv.Connecting().Number(1), redisenv.Cut())
 			for _, err := range w.crowd() {
 				if err != nil {
-					t.ErrorKind(k.class, "one of 16 operations of which one lost its connection", err, spi.KindStoreFailure, spi.KindTimeout)
+					t.ErrorKind(k.class, "one of 16 operations of which one lost its connection", err, spi.KindStoreFailure,
+						spi.KindTimeout)
 				}
 			}
 			w.works("after its first connection was lost")
 		})...)
-	cases = append(cases, eachKind("recovery/all-connections-cut", "A %s whose connections are all lost, in rest and at work, works again.", recovers,
+	cases = append(cases, eachKind("recovery/all-connections-cut",
+		"A %s whose connections are all lost, in rest and at work, works again.", recovers,
 		func(t *harness.T, k *kind) {
 			w := open(t, k, 0)
 			for range 3 {
@@ -51,8 +54,11 @@ func recoveryCases() []harness.Case {
 				w.works("after all its connections were lost")
 			}
 		})...)
-	cases = append(cases, eachKind("recovery/script-flush", "Operations of a %s go on as if nothing had happened when Redis has forgotten its scripts.", recovers, scriptFlush)...)
-	return append(cases, eachKind("recovery/server-dies", "When Redis dies, operations of a %s end as store failures or timeouts and claim nothing.", func(k *kind) string { return k.class + " " + k.unknown }, serverDies)...)
+	cases = append(cases, eachKind("recovery/script-flush",
+		"Operations of a %s go on as if nothing had happened when Redis has forgotten its scripts.", recovers, scriptFlush)...)
+	return append(cases, eachKind("recovery/server-dies",
+		"When Redis dies, operations of a %s end as store failures or timeouts and claim nothing.",
+		func(k *kind) string { return k.class + " " + k.unknown }, serverDies)...)
 }
 
 // crowd runs 16 operations at once, each a write and a read of its own.

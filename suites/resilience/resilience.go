@@ -80,7 +80,8 @@ func newCase(k *kind, id, title, requirements string, run func(*harness.T), need
 }
 
 // eachKind makes one case for each kind of store.
-func eachKind(id, title string, requirements func(*kind) string, run func(*harness.T, *kind), needs ...harness.Need) []harness.Case {
+func eachKind(id, title string, requirements func(*kind) string, run func(*harness.T, *kind),
+	needs ...harness.Need) []harness.Case {
 	var cases []harness.Case
 	for _, k := range kinds {
 		cases = append(cases, newCase(k, id+"-"+k.slug, strings.ReplaceAll(title, "%s", k.title), requirements(k),

@@ -115,7 +115,8 @@ func sharedAtWork(t *harness.T, k *kind) {
 		}, func(ended <-chan struct{}) {
 			defer held.Release()
 			// All are under way, or as many as the provider lets.
-			for deadline := time.Now().Add(endLimit / 3); len(kept.proxy.CommandsSince(mark)) < len(ops) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(endLimit / 3); len(kept.proxy.CommandsSince(mark)) < len(ops) &&
+				time.Now().Before(deadline); {
 				t.Pause(2 * time.Millisecond)
 			}
 			meanwhile(t, func() { closed.dispose("of one of two stores on a connection") }, func(done <-chan struct{}) {
@@ -127,7 +128,8 @@ func sharedAtWork(t *harness.T, k *kind) {
 			})
 		})
 		for i, o := range outcomes {
-			what := fmt.Sprintf("%s that was under way when a %s on the same connection was closed", ops[i].title, closed.kind.title)
+			what := fmt.Sprintf("%s that was under way when a %s on the same connection was closed", ops[i].title,
+				closed.kind.title)
 			if !t.Checkf(o.err == nil, k.dispose, "%s ended with %v", what, o.err) {
 				continue
 			}

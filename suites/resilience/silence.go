@@ -11,13 +11,17 @@ import (
 // peer that vanished, while new connections work.
 func silentForGoodCases(requirements func(*kind) string) []harness.Case {
 	return slices.Concat(
-		eachKind("recovery/first-connect-silent-for-good", "A %s whose first attempt to connect is never answered nor refused connects anew.", requirements,
+		eachKind("recovery/first-connect-silent-for-good",
+			"A %s whose first attempt to connect is never answered nor refused connects anew.", requirements,
 			func(t *harness.T, k *kind) {
 				firstConnectFails(t, k, breakdownOf("silent-at-connect"), (*world).disarm)
 			}),
-		eachKind("recovery/connect-silent-for-good", "A %s that lost its connection, and of which the attempt to connect again is never answered nor refused, connects anew.", requirements,
+		eachKind("recovery/connect-silent-for-good",
+			"A %s that lost its connection, and of which the attempt to connect again is never answered nor "+
+				"refused, connects anew.", requirements,
 			func(t *harness.T, k *kind) { leftSilent(t, k, breakdownOf("silent-at-connect")) }),
-		eachKind("recovery/connection-silent-for-good", "A %s gives a connection up on which nothing answers any more, and works on a new one.", requirements,
+		eachKind("recovery/connection-silent-for-good",
+			"A %s gives a connection up on which nothing answers any more, and works on a new one.", requirements,
 			func(t *harness.T, k *kind) { leftSilent(t, k, breakdownOf("silent")) }))
 }
 

@@ -21,7 +21,8 @@ func timeoutCases() []harness.Case {
 		"An operation of a %s times out before the reply to its first command comes; what it did shows when it is asked for.",
 		func(k *kind) string { return k.unknown + " " + k.timeout + " " + k.reconstruct + " " + k.class }, landsLate)...)
 	return append(cases,
-		newCase(&relocation, "timeout/late-put", "A Put of a payload that reaches Redis after its timeout shows as AlreadyStored when it is tried again.",
+		newCase(&relocation, "timeout/late-put",
+			"A Put of a payload that reaches Redis after its timeout shows as AlreadyStored when it is tried again.",
 			"R5.timeout R5.reconcile", latePut))
 }
 
@@ -83,7 +84,8 @@ func landsLate(t *harness.T, k *kind) {
 		w.heal()
 		after := a.look()
 		if op.once && landed != before {
-			t.Checkf(after == landed, k.unknown, "%s was applied twice: after the timeout %s, and in the end %s", what, landed, after)
+			t.Checkf(after == landed, k.unknown, "%s was applied twice: after the timeout %s, and in the end %s", what, landed,
+				after)
 		}
 		w.works("after a reply that came too late")
 		if a.again != nil {

@@ -35,12 +35,14 @@ var topologies = []topology{
 		options: redisenv.ServerOptions{Cluster: true}, slow: true, check: oneSlotEach},
 	{slug: "password", title: "a Redis that wants a password", requirements: "L10.connection",
 		options: redisenv.ServerOptions{Password: "secret"}},
-	{slug: "password-characters", title: "a Redis whose password holds characters that a URL must escape", requirements: "L10.credentials",
-		options: redisenv.ServerOptions{Password: urlCharacters}},
+	{slug: "password-characters", title: "a Redis whose password holds characters that a URL must escape",
+		requirements: "L10.credentials",
+		options:      redisenv.ServerOptions{Password: urlCharacters}},
 	{slug: "acl-user", title: "a Redis that wants a user and a password", requirements: "L10.connection",
 		options: redisenv.ServerOptions{Username: "zlink", Password: "secret"}},
-	{slug: "acl-user-characters", title: "a Redis whose user and password hold characters that a URL must escape", requirements: "L10.credentials",
-		options: redisenv.ServerOptions{Username: "z@l:i/n%k?#", Password: urlCharacters}},
+	{slug: "acl-user-characters", title: "a Redis whose user and password hold characters that a URL must escape",
+		requirements: "L10.credentials",
+		options:      redisenv.ServerOptions{Username: "z@l:i/n%k?#", Password: urlCharacters}},
 	{slug: "tls", title: "a Redis that speaks TLS alone", requirements: "L10.connection",
 		options: redisenv.ServerOptions{TLS: true}, needs: []harness.Need{targets.CapTLS}},
 	{slug: "unix-socket", title: "a Redis behind a unix socket", requirements: "L10.connection",
@@ -60,7 +62,8 @@ func topologyCases() []harness.Case {
 			Requirements: strings.Fields(p.requirements), Needs: p.needs, Slow: p.slow, Run: func(t *harness.T) { workOn(t, p) },
 		})
 	}
-	c := newCase(&location, "topology/separate-redis", "Of two stores on a Redis each, one goes on working while the other's Redis is out of reach.",
+	c := newCase(&location, "topology/separate-redis",
+		"Of two stores on a Redis each, one goes on working while the other's Redis is out of reach.",
 		"L10.two-stores L6.failure-class L6.recover", separate, harness.NeedRelocation)
 	return append(cases, c)
 }
@@ -97,7 +100,8 @@ func locationWork(t *harness.T, requirement string, l *harness.Location) {
 	}
 	applied := l.MustApply(batch)
 	l.MustConflict(batch)
-	t.Checkf(len(applied.PutVersions) == records, requirement, "a batch of %d Puts answered %d versions", records, len(applied.PutVersions))
+	t.Checkf(len(applied.PutVersions) == records, requirement, "a batch of %d Puts answered %d versions", records,
+		len(applied.PutVersions))
 	page := l.MustPage(spi.ScanRequest{Prefix: "work/", Limit: 15})
 	first := applied.PutVersions[0]
 	l.MustApply(spi.WriteRequest{
@@ -133,7 +137,8 @@ func relocationWork(t *harness.T, requirement string, r *harness.Relocation) {
 		f := r.MustFind(ref)
 		t.EqualBytes(requirement, "the payload", payload, f.Bytes)
 		t.Checkf(min(renewed.ExpiresAt-renewed.StoreNow, f.ExpiresAt-f.StoreNow) > day-hour, requirement,
-			"a payload renewed for a day expires %d ms later, as a read tells %d ms later", renewed.ExpiresAt-renewed.StoreNow, f.ExpiresAt-f.StoreNow)
+			"a payload renewed for a day expires %d ms later, as a read tells %d ms later", renewed.ExpiresAt-renewed.StoreNow,
+			f.ExpiresAt-f.StoreNow)
 		r.MustDelete(ref)
 		r.MustDelete(ref)
 		r.MustMiss(ref)
@@ -162,7 +167,8 @@ func oneSlotEach(t *harness.T, s *redisenv.Server) {
 		}
 		slots[slot] = key
 	}
-	t.Checkf(len(slots) <= len(info.Stores), "L9.slot", "the keys of %d stores lie in %d slots: %.300v", len(info.Stores), len(slots), slots)
+	t.Checkf(len(slots) <= len(info.Stores), "L9.slot", "the keys of %d stores lie in %d slots: %.300v", len(info.Stores),
+		len(slots), slots)
 }
 
 // onlyDatabase3 looks for keys past the stores.
@@ -176,7 +182,8 @@ func onlyDatabase3(t *harness.T, s *redisenv.Server) {
 		if err != nil {
 			t.Troublef("DBSIZE failed: %v", err)
 		}
-		t.Checkf((n > 0) == (db == 3), "L10.connection", "database %d holds %d keys, although the stores were told to use database 3", db, n)
+		t.Checkf((n > 0) == (db == 3), "L10.connection",
+			"database %d holds %d keys, although the stores were told to use database 3", db, n)
 	}
 }
 

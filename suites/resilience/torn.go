@@ -47,7 +47,8 @@ var races = []race{
 		"R4.read", &relocation, blobReadRenew},
 	{"relocation-read-expiry", "A Read of a payload during which it expires is judged by the store time that it reports.",
 		"R4.read", &relocation, blobReadExpiry},
-	{"relocation-put-race", "Of two Puts of different payloads under one reference, interleaved in any way, one is Stored and one a Conflict.",
+	{"relocation-put-race", "Of two Puts of different payloads under one reference, interleaved in any way, one is " +
+		"Stored and one a Conflict.",
 		"R4.put R4.put-keeps", &relocation, blobPutRace},
 	{"relocation-renew-delete", "A Renew during which the payload is deleted does not bring it back.",
 		"R4.renew R4.delete", &relocation, blobRenewDelete},
@@ -111,7 +112,8 @@ func interleave(t *harness.T, r race) {
 			})
 			w.disarm()
 			if wrong := c.wrong(answer); wrong != "" {
-				t.Failf(requirement(r), "with the change %s command %d of %d, it answered %s, but %s", place.name, at, n, harness.Describe(answer), wrong)
+				t.Failf(requirement(r), "with the change %s command %d of %d, it answered %s, but %s", place.name, at, n,
+					harness.Describe(answer), wrong)
 			}
 		}
 	}
@@ -260,7 +262,8 @@ func scanBatch(w *world, name string) contest {
 			}
 			for _, i := range items {
 				if string(i.Value.Bytes) != string(items[0].Value.Bytes) {
-					return fmt.Sprintf("the batch put the same bytes under all keys, and the scan shows %q and %q", items[0].Value.Bytes, i.Value.Bytes)
+					return fmt.Sprintf("the batch put the same bytes under all keys, and the scan shows %q and %q",
+						items[0].Value.Bytes, i.Value.Bytes)
 				}
 			}
 			return ""

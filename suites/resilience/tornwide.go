@@ -13,10 +13,15 @@ import (
 // wideRaces are those of operations so large that a provider may send them in
 // parts.
 var wideRaces = []race{
-	{"wide-lost-create-first", "A write under 2,048 conditions during which somebody creates its first key never overwrites it, and applies whole or not at all.",
+	{"wide-lost-create-first", "A write under 2,048 conditions during which somebody creates its first key never overwrites " +
+		"it, and applies whole or not at all.",
 		"L4.all-or-nothing", &location, func(w *world, name string) contest { return wideLostCreate(w, name, 0) }},
-	{"wide-lost-create-last", "A write under 2,048 conditions during which somebody creates its last key never overwrites it, and applies whole or not at all.",
-		"L4.all-or-nothing", &location, func(w *world, name string) contest { return wideLostCreate(w, name, spi.MaxBatchKeys-1) }},
+	{"wide-lost-create-last", "A write under 2,048 conditions during which somebody creates its last key never overwrites it, " +
+		"and applies whole or not at all.",
+		"L4.all-or-nothing", &location, func(w *world,
+			name string) contest {
+			return wideLostCreate(w, name, spi.MaxBatchKeys-1)
+		}},
 	{"wide-isolation", "Who reads during a write of 2,048 keys and has seen a part of it sees the rest too.",
 		"L4.isolation", &location, func(w *world, name string) contest { return wideIsolation(w, name, spi.MaxBatchKeys, "") }},
 	{"large-isolation", "Who reads during a write of 3.75 MiB and has seen a part of it sees the rest too.",
@@ -118,7 +123,8 @@ func whose(bytes string, contents ...string) string {
 	if bytes == "" {
 		return "it is empty"
 	}
-	return fmt.Sprintf("the %d bytes begin with %q and end in %q, which nobody put like that", len(bytes), bytes[0], bytes[len(bytes)-1])
+	return fmt.Sprintf("the %d bytes begin with %q and end in %q, which nobody put like that", len(bytes), bytes[0],
+		bytes[len(bytes)-1])
 }
 
 func largeValueRead(w *world, name string) contest {
@@ -187,7 +193,8 @@ func largePayloadPut(w *world, name string) contest {
 func stumpCases() []harness.Case {
 	return []harness.Case{
 		newCase(&relocation, "torn/large-payload-cut",
-			"A Put of 5 MiB that loses its connection leaves all of the payload, with its expiry, or nothing, and can be repeated.",
+			"A Put of 5 MiB that loses its connection leaves all of the payload, with its expiry, or "+
+				"nothing, and can be repeated.",
 			"R5.reconcile R4.put", largePayloadCut),
 	}
 }

@@ -28,7 +28,8 @@ func unknownCases() []harness.Case {
 	var cases []harness.Case
 	for _, l := range losses {
 		for _, op := range operations {
-			title := fmt.Sprintf("%s that %s fails or tells the truth, and what happened can be found out.", upper(op.title), fmt.Sprintf(l.title, "a command"))
+			title := fmt.Sprintf("%s that %s fails or tells the truth, and what happened can be found out.", upper(op.title),
+				fmt.Sprintf(l.title, "a command"))
 			cases = append(cases, newCase(op.kind, "unknown/"+l.slug+"-"+op.slug, title,
 				lossRequirements(l, op), func(t *harness.T) {
 					w := open(t, op.kind, 0)
@@ -76,7 +77,8 @@ func lose(w *world, l loss, op operation, n int) {
 	w.failed(what, a, o)
 	after := a.look()
 	if op.once && landed != before {
-		w.t.Checkf(after == landed, w.kind.unknown, "%s was applied twice: after the lost reply %s, and in the end %s", what, landed, after)
+		w.t.Checkf(after == landed, w.kind.unknown, "%s was applied twice: after the lost reply %s, and in the end %s", what,
+			landed, after)
 	}
 	w.works("after it " + mishap)
 	if a.again != nil {

@@ -96,7 +96,8 @@ func (w *world) works(after string) {
 }
 
 func (w *world) worksBy(requirement, after string) {
-	w.t.Await(requirement, "a successful operation of the same instance "+after, recoverLimit, func() bool { return w.ping() == nil })
+	w.t.Await(requirement, "a successful operation of the same instance "+after, recoverLimit,
+		func() bool { return w.ping() == nil })
 }
 
 // warm brings the instance behind the proxy to the point where it has
@@ -129,7 +130,8 @@ func (w *world) commands(op operation) int {
 			w.t.Fatalf(w.t.Closest(op.rule), "%s failed on a Redis without a fault: %v", op.title, err)
 		}
 		if lie := a.lie(answer, a.look()); lie != "" {
-			w.t.Fatalf(w.t.Closest(op.rule), "%s answered %s on a Redis without a fault, but %s", op.title, harness.Describe(answer), lie)
+			w.t.Fatalf(w.t.Closest(op.rule), "%s answered %s on a Redis without a fault, but %s", op.title,
+				harness.Describe(answer), lie)
 		}
 	}
 	n := len(w.proxy.CommandsSince(mark))

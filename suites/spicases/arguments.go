@@ -24,7 +24,8 @@ const surrogate = "a\xed\xa0\x80b"
 
 func argumentCases() []harness.Case {
 	const quiet = " is an argument error, sends nothing to Redis, and nothing is written."
-	location := func(slug, what, requirements string, table func(*harness.T) []attempt[*harness.Location], needs ...harness.Need) harness.Case {
+	location := func(slug, what, requirements string, table func(*harness.T) []attempt[*harness.Location],
+		needs ...harness.Need) harness.Case {
 		return locationCase("arguments/location-"+slug, what+quiet, "L6.argument-error "+requirements,
 			func(t *harness.T) { refuseLocation(t, table(t)) }, needs...)
 	}
@@ -36,19 +37,26 @@ func argumentCases() []harness.Case {
 		location("keys", "An empty key or one of more than 1024 bytes", "L3.key-length", badKeys("", longKey, wideKey)),
 		location("key-text", "A key with an unpaired surrogate", "L3.key-utf8", badKeys(surrogate)),
 		location("value", "A value of 1 MiB + 1 byte", "L3.value-size", badValues),
-		location("value-condition", "A Value condition with 1 MiB + 1 byte", "L4.value", badValueConditions, targets.CapValueCondition),
-		location("batch", "A batch with a key twice, more than 2,048 keys or more than 4 MiB", "L4.duplicates L4.key-bound L4.byte-bound", badBatches),
+		location("value-condition", "A Value condition with 1 MiB + 1 byte", "L4.value", badValueConditions,
+			targets.CapValueCondition),
+		location("batch", "A batch with a key twice, more than 2,048 keys or more than 4 MiB",
+			"L4.duplicates L4.key-bound L4.byte-bound", badBatches),
 		location("retention", "A retention of zero or less", "L4.retention", badRetentions),
 		location("scan", "A scan prefix of more than 1024 bytes or a limit of 0 or 1001", "L5.prefix L5.limit", badScans),
 		location("scan-negative", "A negative scan limit", "L5.limit", negativeScans),
-		relocation("references", "An empty reference or one of more than 4096 bytes", "R3.reference", badReferences("R3.reference", "", longReference, wideReference)),
-		relocation("reference-text", "A reference with an unpaired surrogate", "R3.reference-utf8", badReferences("R3.reference-utf8", surrogate)),
-		relocationCase("arguments/relocation-reference-replaced", "A reference that is no UTF-8 reaches no payload of another reference.",
+		relocation("references", "An empty reference or one of more than 4096 bytes", "R3.reference",
+			badReferences("R3.reference", "", longReference, wideReference)),
+		relocation("reference-text", "A reference with an unpaired surrogate", "R3.reference-utf8",
+			badReferences("R3.reference-utf8", surrogate)),
+		relocationCase("arguments/relocation-reference-replaced",
+			"A reference that is no UTF-8 reaches no payload of another reference.",
 			"R3.reference-utf8", replacedReference),
 		relocation("retention", "A retention of zero or less in Put and Renew", "R4.retention", badBlobRetentions),
-		locationCase("cancelled/location", "An operation with a token cancelled beforehand ends as cancelled, sends nothing to Redis and changes nothing.",
+		locationCase("cancelled/location", "An operation with a token cancelled beforehand ends as cancelled, sends nothing "+
+			"to Redis and changes nothing.",
 			"L6.cancel-before", cancelledLocation, targets.CapCancellation),
-		relocationCase("cancelled/relocation", "An operation with a token cancelled beforehand ends as cancelled, sends nothing to Redis and changes nothing.",
+		relocationCase("cancelled/relocation", "An operation with a token cancelled beforehand ends as cancelled, sends "+
+			"nothing to Redis and changes nothing.",
 			"R5.cancel-before", cancelledRelocation, targets.CapCancellation),
 	}
 }
@@ -133,10 +141,11 @@ func badKeys(keys ...string) func(*harness.T) []attempt[*harness.Location] {
 				requirement = "L3.key-utf8"
 			}
 			key := spi.Key(text)
-			table = append(table, attempt[*harness.Location]{"reading the key " + short(text), requirement, func(l *harness.Location) error {
-				_, err := l.Read(t.Context(), key)
-				return err
-			}})
+			table = append(table, attempt[*harness.Location]{"reading the key " + short(text), requirement,
+				func(l *harness.Location) error {
+					_, err := l.Read(t.Context(), key)
+					return err
+				}})
 			for what, w := range map[string]spi.WriteRequest{
 				"a Put of":                write(nil, put("new", "v"), put(key, "v")),
 				"a Delete of":             write(nil, put("new", "v"), spi.Delete{Key: key}),
@@ -162,14 +171,16 @@ func badValues(t *harness.T) []attempt[*harness.Location] {
 	large := strings.Repeat("v", spi.MaxValueBytes+1)
 	return []attempt[*harness.Location]{
 		tryWrite(t, "a Put of 1 MiB + 1 byte", "L3.value-size", write(nil, put("new", large))),
-		tryWrite(t, "a Put of 1 MiB + 1 byte as the second of two", "L3.value-size", write(nil, put("first", "v"), put("new", large))),
+		tryWrite(t, "a Put of 1 MiB + 1 byte as the second of two", "L3.value-size",
+			write(nil, put("first", "v"), put("new", large))),
 	}
 }
 
 func badValueConditions(t *harness.T) []attempt[*harness.Location] {
 	large := make([]byte, spi.MaxValueBytes+1)
 	return []attempt[*harness.Location]{
-		tryWrite(t, "a Value condition with 1 MiB + 1 byte", "L4.value", write(given(spi.ValueCondition{Key: "kept", Expected: large}), put("new", "v"))),
+		tryWrite(t, "a Value condition with 1 MiB + 1 byte", "L4.value",
+			write(given(spi.ValueCondition{Key: "kept", Expected: large}), put("new", "v"))),
 	}
 }
 
@@ -184,12 +195,15 @@ func badBatches(t *harness.T) []attempt[*harness.Location] {
 	half := len(keys) / 2
 	return []attempt[*harness.Location]{
 		tryWrite(t, "a key in two Missing conditions", "L4.duplicates", write(given(missing, missing), put("new", "v"))),
-		tryWrite(t, "a key in a Missing and a Version condition", "L4.duplicates", write(given(missing, version), put("new", "v"))),
+		tryWrite(t, "a key in a Missing and a Version condition", "L4.duplicates",
+			write(given(missing, version), put("new", "v"))),
 		tryWrite(t, "a key in two Puts", "L4.duplicates", write(nil, put("new", "v"), put("new", "w"))),
 		tryWrite(t, "a key in a Put and a Delete", "L4.duplicates", write(nil, put("new", "v"), spi.Delete{Key: "new"})),
-		tryWrite(t, "a key in two Deletes", "L4.duplicates", write(nil, put("other", "v"), spi.Delete{Key: "kept"}, spi.Delete{Key: "kept"})),
+		tryWrite(t, "a key in two Deletes", "L4.duplicates",
+			write(nil, put("other", "v"), spi.Delete{Key: "kept"}, spi.Delete{Key: "kept"})),
 		tryWrite(t, "2,049 Puts", "L4.key-bound", write(nil, putAll(keys, "v")...)),
-		tryWrite(t, "2,049 keys in conditions and Puts", "L4.key-bound", write(allMissing(keys[:half]), putAll(keys[half:], "v")...)),
+		tryWrite(t, "2,049 keys in conditions and Puts", "L4.key-bound",
+			write(allMissing(keys[:half]), putAll(keys[half:], "v")...)),
 		tryWrite(t, "a batch of 5 MiB", "L4.byte-bound", write(nil, mutations...)),
 	}
 }
@@ -228,7 +242,8 @@ func badReferences(requirement string, references ...string) func(*harness.T) []
 	return func(t *harness.T) (table []attempt[*harness.Relocation]) {
 		for _, text := range references {
 			for what, operation := range blobOperations(t.Context(), spi.Reference(text), hour) {
-				table = append(table, attempt[*harness.Relocation]{what + " of the reference " + short(text), requirement, operation})
+				table = append(table, attempt[*harness.Relocation]{what + " of the reference " + short(text), requirement,
+					operation})
 			}
 		}
 		return table

@@ -13,18 +13,28 @@ import (
 
 func atomicityCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("atomicity/two-false-conditions", "Two false conditions are a Conflict as one is", "L4.all-or-nothing", twoFalse),
-		locationCase("atomicity/pair-reads", "Who has read a new value reads the rest of the batch as new too", "L4.isolation L2.observation", pairReads),
-		locationCase("atomicity/pair-scans", "A scan shows all or nothing of a batch, also over several pages", "L4.isolation L5.snapshot", pairScans),
-		locationCase("atomicity/pair-creation", "A scan shows keys that are created and deleted together, together", "L4.isolation L5.snapshot", pairCreation),
-		locationCase("atomicity/pair-conditions", "Conditions of one batch look at one moment", "L4.isolation L4.version", pairConditions),
-		locationCase("atomicity/wide-scans", "A scan shows all or nothing of a batch of 300 keys", "L4.isolation L5.snapshot", wideScans),
-		locationCase("atomicity/no-lost-update", "Increments under a Version condition are never lost", "L4.version L4.isolation", noLostUpdate),
-		locationCase("atomicity/one-creator", "Of many who create the same missing key, one succeeds", "L4.missing L4.isolation", oneCreator),
-		locationCase("atomicity/transfers", "Overlapping batches keep the sum over the keys that they change", "L4.isolation L4.all-or-nothing", transfers),
+		locationCase("atomicity/two-false-conditions", "Two false conditions are a Conflict as one is", "L4.all-or-nothing",
+			twoFalse),
+		locationCase("atomicity/pair-reads", "Who has read a new value reads the rest of the batch as new too",
+			"L4.isolation L2.observation", pairReads),
+		locationCase("atomicity/pair-scans", "A scan shows all or nothing of a batch, also over several pages",
+			"L4.isolation L5.snapshot", pairScans),
+		locationCase("atomicity/pair-creation", "A scan shows keys that are created and deleted together, together",
+			"L4.isolation L5.snapshot", pairCreation),
+		locationCase("atomicity/pair-conditions", "Conditions of one batch look at one moment", "L4.isolation L4.version",
+			pairConditions),
+		locationCase("atomicity/wide-scans", "A scan shows all or nothing of a batch of 300 keys", "L4.isolation L5.snapshot",
+			wideScans),
+		locationCase("atomicity/no-lost-update", "Increments under a Version condition are never lost", "L4.version L4.isolation",
+			noLostUpdate),
+		locationCase("atomicity/one-creator", "Of many who create the same missing key, one succeeds", "L4.missing L4.isolation",
+			oneCreator),
+		locationCase("atomicity/transfers", "Overlapping batches keep the sum over the keys that they change",
+			"L4.isolation L4.all-or-nothing", transfers),
 	}
 	for _, row := range falseConditions {
-		cases = append(cases, locationCase("atomicity/false-"+row.slug, row.title, "L4.all-or-nothing", func(t *harness.T) { falseCondition(t, row.at, row.version) }))
+		cases = append(cases, locationCase("atomicity/false-"+row.slug, row.title, "L4.all-or-nothing",
+			func(t *harness.T) { falseCondition(t, row.at, row.version) }))
 	}
 	return cases
 }
@@ -119,7 +129,8 @@ func pairReads(t *harness.T) {
 func equalValues(t *harness.T, items []spi.Item, keys int) {
 	for _, i := range items {
 		if string(i.Value.Bytes) != string(items[0].Value.Bytes) {
-			t.Fatalf("L4.isolation", "one snapshot shows batch %s under %q and batch %s under %q", items[0].Value.Bytes, items[0].Key, i.Value.Bytes, i.Key)
+			t.Fatalf("L4.isolation", "one snapshot shows batch %s under %q and batch %s under %q", items[0].Value.Bytes,
+				items[0].Key, i.Value.Bytes, i.Key)
 		}
 	}
 	if len(items) != keys {
@@ -163,7 +174,8 @@ func pairConditions(t *harness.T) {
 	l[0].MustApply(write(nil, putAll(keys, "0")...))
 	during(t, pairWriter(l[0], keys, 150), func() {
 		left, right := l[1].MustFind("left").Value, l[1].MustFind("right").Value
-		check := write(given(spi.VersionCondition{Key: "left", Expected: left.Version}, spi.VersionCondition{Key: "right", Expected: right.Version}))
+		check := write(given(spi.VersionCondition{Key: "left", Expected: left.Version},
+			spi.VersionCondition{Key: "right", Expected: right.Version}))
 		if _, applied := l[1].MustWrite(check).(spi.Applied); applied && string(left.Bytes) != string(right.Bytes) {
 			t.Fatalf("L4.isolation", "the versions of batch %s and batch %s held at once", left.Bytes, right.Bytes)
 		}
@@ -247,7 +259,8 @@ func oneCreator(t *harness.T) {
 				want[k] = spi.Value{Bytes: []byte(value), Version: versionsOf(a)[k]}
 			}
 		})
-		if !t.Checkf(winners.Load() == 1, "L4.missing", "%d of %d writers created the missing key %s", winners.Load(), writers, k) {
+		if !t.Checkf(winners.Load() == 1, "L4.missing", "%d of %d writers created the missing key %s", winners.Load(), writers,
+			k) {
 			return
 		}
 		same(t, "L4.isolation", "after the creation", want, look(l[0], k))

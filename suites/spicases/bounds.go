@@ -17,17 +17,27 @@ func boundCases() []harness.Case {
 		locationCase("bounds/keys-shared", "A key in a condition and in a mutation counts once", "L4.key-bound", keysShared),
 		locationCase("bounds/keys-2049", "A batch of 2,049 keys is an argument error", "L4.key-bound", keys2049),
 		locationCase("bounds/bytes-accepted", "A batch of 4 MiB less 64 KiB applies", "L4.byte-bound", bytesAccepted),
-		locationCase("bounds/bytes-long-keys", "2,048 keys of 1,024 bytes fit in one batch", "L4.byte-bound L4.key-bound", bytesLongKeys),
-		locationCase("bounds/bytes-refused", "A batch above 4 MiB is an argument error, whatever its bytes are made of", "L4.byte-bound", bytesRefused),
-		locationCase("bounds/bytes-refused-value-conditions", "Expected bytes of Value conditions count towards the 4 MiB", "L4.byte-bound L4.value", bytesRefusedValueConditions, harness.Need(targets.CapValueCondition)),
-		locationCase("bounds/duplicate-mutations", "Two mutations of one key are an argument error", "L4.duplicates", duplicates(duplicateMutations)),
-		locationCase("bounds/duplicate-conditions", "Two conditions on one key are an argument error", "L4.duplicates", duplicates(duplicateConditions)),
-		locationCase("bounds/duplicates-near-equal", "Keys that are nearly equal are no duplicates", "L4.duplicates L3.key-identity", nearDuplicates),
-		locationCase("bounds/retention-not-positive", "A retention of zero or less is an argument error", "L4.retention", retentionNotPositive),
-		locationCase("bounds/retention-fraction", "A fraction of a millisecond is a retention, and never becomes none", "L4.retention", retentionFraction),
+		locationCase("bounds/bytes-long-keys", "2,048 keys of 1,024 bytes fit in one batch", "L4.byte-bound L4.key-bound",
+			bytesLongKeys),
+		locationCase("bounds/bytes-refused", "A batch above 4 MiB is an argument error, whatever its bytes are made of",
+			"L4.byte-bound", bytesRefused),
+		locationCase("bounds/bytes-refused-value-conditions", "Expected bytes of Value conditions count towards the 4 MiB",
+			"L4.byte-bound L4.value", bytesRefusedValueConditions, harness.Need(targets.CapValueCondition)),
+		locationCase("bounds/duplicate-mutations", "Two mutations of one key are an argument error", "L4.duplicates",
+			duplicates(duplicateMutations)),
+		locationCase("bounds/duplicate-conditions", "Two conditions on one key are an argument error", "L4.duplicates",
+			duplicates(duplicateConditions)),
+		locationCase("bounds/duplicates-near-equal", "Keys that are nearly equal are no duplicates",
+			"L4.duplicates L3.key-identity", nearDuplicates),
+		locationCase("bounds/retention-not-positive", "A retention of zero or less is an argument error", "L4.retention",
+			retentionNotPositive),
+		locationCase("bounds/retention-fraction", "A fraction of a millisecond is a retention, and never becomes none",
+			"L4.retention", retentionFraction),
 		locationCase("bounds/burst", "256 Puts of one key in quick succession all apply", "L4.burst L3.version-fresh", burst),
-		locationCase("bounds/burst-concurrent", "256 Puts of one key by several instances at once all apply", "L4.burst L3.version-fresh", burstConcurrent),
-		locationCase("bounds/burst-under-snapshot", "256 Puts of one key all apply while a scan is open", "L4.burst", burstUnderSnapshot),
+		locationCase("bounds/burst-concurrent", "256 Puts of one key by several instances at once all apply",
+			"L4.burst L3.version-fresh", burstConcurrent),
+		locationCase("bounds/burst-under-snapshot", "256 Puts of one key all apply while a scan is open", "L4.burst",
+			burstUnderSnapshot),
 	}
 }
 
@@ -83,8 +93,10 @@ func keys2049(t *harness.T) {
 	refused(t, "L4.key-bound", "a batch of 2,049 Puts", l, write(nil, putAll(keys, "value")...))
 	refused(t, "L4.key-bound", "a batch of 2,049 Deletes", l, write(nil, deletes...))
 	refused(t, "L4.key-bound", "a batch of 2,049 conditions", l, write(allMissing(keys)))
-	refused(t, "L4.key-bound", "a batch of 2,048 conditions and a Put of another key", l, write(allMissing(keys[:2048]), put(keys[2048], "value")))
-	refused(t, "L4.key-bound", "a batch of 1,025 conditions and 1,024 Puts of other keys", l, write(allMissing(keys[:1025]), putAll(keys[1025:], "value")...))
+	refused(t, "L4.key-bound", "a batch of 2,048 conditions and a Put of another key", l,
+		write(allMissing(keys[:2048]), put(keys[2048], "value")))
+	refused(t, "L4.key-bound", "a batch of 1,025 conditions and 1,024 Puts of other keys", l,
+		write(allMissing(keys[:1025]), putAll(keys[1025:], "value")...))
 	same(t, "L4.key-bound", "after the refused batches", records{}, scanned(t, l, "", spi.MaxScanLimit))
 }
 
@@ -132,7 +144,8 @@ func bytesRefused(t *harness.T) {
 	refused(t, "L4.byte-bound", "a batch of 5 values of 1 MiB", l, write(nil, sized(5*spi.MaxValueBytes)...))
 	// Values alone would fit here, values and keys together do not.
 	refused(t, "L4.byte-bound", "a batch of 4 values of 1 MiB with their keys", l, write(nil, sized(spi.MaxBatchBytes+1)...))
-	refused(t, "L4.byte-bound", "a batch of 2,048 keys of 1,024 bytes with values of 1,025", l, write(nil, putAll(longKeys(spi.MaxBatchKeys), strings.Repeat("v", 1025))...))
+	refused(t, "L4.byte-bound", "a batch of 2,048 keys of 1,024 bytes with values of 1,025", l,
+		write(nil, putAll(longKeys(spi.MaxBatchKeys), strings.Repeat("v", 1025))...))
 	var versions []spi.Condition
 	for _, k := range numbered("k", 1025) {
 		versions = append(versions, spi.VersionCondition{Key: k, Expected: spi.Version(strings.Repeat("v", spi.MaxVersionBytes))})
@@ -178,13 +191,15 @@ var duplicateConditions = []duplicateRow{
 		return write(given(spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: "absent"}), put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
-		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "k", Expected: v}), put("k", "1"))
+		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "k", Expected: v}),
+			put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
 		return write(given(spi.MissingCondition{Key: "k"}, spi.VersionCondition{Key: "k", Expected: v}), put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
-		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.MissingCondition{Key: "absent"}, spi.VersionCondition{Key: "k", Expected: "1"}))
+		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.MissingCondition{Key: "absent"},
+			spi.VersionCondition{Key: "k", Expected: "1"}))
 	},
 }
 
@@ -222,7 +237,8 @@ func retentionNotPositive(t *harness.T) {
 	for _, ms := range notPositive {
 		what := fmt.Sprintf("a retention of %v ms", ms)
 		refused(t, "L4.retention", what, l, write(nil, putFor("k", "new", ms)))
-		refused(t, "L4.retention", what+" in the last of several Puts", l, write(nil, put("beside", "new"), putFor("k", "new", ms)))
+		refused(t, "L4.retention", what+" in the last of several Puts", l,
+			write(nil, put("beside", "new"), putFor("k", "new", ms)))
 	}
 	same(t, "L4.retention", "after the refused Puts", want, look(l, "k", "beside"))
 }
@@ -239,7 +255,8 @@ func retentionFraction(t *harness.T) {
 		case spi.Found:
 			t.Between("L4.retention", "expiresAt "+what, a.StoreNow+low, r.Value.ExpiresAt, a.StoreNow+high)
 		case spi.Missing:
-			t.Checkf(r.StoreNow >= a.StoreNow+low, "L4.retention", "a value %s is missing %d ms after its commit", what, r.StoreNow-a.StoreNow)
+			t.Checkf(r.StoreNow >= a.StoreNow+low, "L4.retention", "a value %s is missing %d ms after its commit", what,
+				r.StoreNow-a.StoreNow)
 		}
 		if ms < 1000 {
 			awaitExpiry(t, a.StoreNow+high)

@@ -13,15 +13,20 @@ import (
 // ended (targets.Location), so a case on inputs puts and reads back.
 func bufferCases() []harness.Case {
 	return []harness.Case{
-		locationCase("buffers/location-input", "Values stay as they were put although the caller overwrites its buffers after the Write.",
+		locationCase("buffers/location-input", "Values stay as they were put although the caller overwrites its "+
+			"buffers after the Write.",
 			"L6.input-bytes", locationInput),
-		locationCase("buffers/conflict-input", "A Write that was a Conflict leaves nothing behind, whatever becomes of its buffers.",
+		locationCase("buffers/conflict-input", "A Write that was a Conflict leaves nothing behind, whatever "+
+			"becomes of its buffers.",
 			"L6.input-bytes L4.all-or-nothing", conflictInput),
-		locationCase("buffers/location-result", "The bytes of a read do not change when the same and other keys are read, scanned, overwritten and deleted.",
+		locationCase("buffers/location-result", "The bytes of a read do not change when the same and other keys are read, "+
+			"scanned, overwritten and deleted.",
 			"L3.result-stable", locationResult),
-		relocationCase("buffers/relocation-input", "Payloads stay as they were put although the caller overwrites its buffer after the Put.",
+		relocationCase("buffers/relocation-input",
+			"Payloads stay as they were put although the caller overwrites its buffer after the Put.",
 			"R4.stable", relocationInput),
-		relocationCase("buffers/relocation-result", "The bytes of a read do not change when the same and other references are read, put, renewed and deleted.",
+		relocationCase("buffers/relocation-result",
+			"The bytes of a read do not change when the same and other references are read, put, renewed and deleted.",
 			"R4.stable", relocationResult),
 	}
 }
@@ -52,7 +57,8 @@ func locationInput(t *harness.T) {
 		for _, kind := range []string{"batch", "single"} {
 			key := spi.Key(fmt.Sprint(kind, i))
 			for _, reader := range []*harness.Location{l, other} {
-				t.EqualBytes("L6.input-bytes", fmt.Sprintf("the value of %s, %d bytes,", key, size), patterned(size, byte(i)), reader.MustFind(key).Value.Bytes)
+				t.EqualBytes("L6.input-bytes", fmt.Sprintf("the value of %s, %d bytes,", key, size), patterned(size, byte(i)),
+					reader.MustFind(key).Value.Bytes)
 			}
 		}
 	}
@@ -126,7 +132,8 @@ func relocationInput(t *harness.T) {
 		for _, store := range []*harness.Relocation{r, other} {
 			t.EqualBytes("R4.stable", fmt.Sprintf("the payload of %d bytes", size), payload, store.MustFind(ref).Bytes)
 			if res := store.MustPut(ref, inverted, hour); !isConflict(res) {
-				t.Failf("R4.stable", "putting what the caller's buffer of %d bytes held afterwards answered %s", size, harness.Describe(res))
+				t.Failf("R4.stable", "putting what the caller's buffer of %d bytes held afterwards answered %s", size,
+					harness.Describe(res))
 			}
 			if res, ok := store.MustPut(ref, payload, hour).(spi.AlreadyStored); !ok {
 				t.Failf("R4.stable", "putting the same %d bytes again answered %s", size, harness.Describe(res))

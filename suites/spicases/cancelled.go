@@ -24,7 +24,10 @@ func cancelledLocation(t *harness.T) {
 	for _, a := range []attempt[*harness.Location]{
 		{what: "a Read", try: func(l *harness.Location) error { _, err := l.Read(ctx, "kept"); return err }},
 		{what: "a Put", try: func(l *harness.Location) error { _, err := l.Write(ctx, write(nil, put("new", "v"))); return err }},
-		{what: "an overwriting Put", try: func(l *harness.Location) error { _, err := l.Write(ctx, write(nil, put("kept", "w"))); return err }},
+		{what: "an overwriting Put", try: func(l *harness.Location) error {
+			_, err := l.Write(ctx, write(nil, put("kept", "w")))
+			return err
+		}},
 		{what: "a Delete", try: func(l *harness.Location) error {
 			_, err := l.Write(ctx, write(nil, spi.Delete{Key: "kept"}))
 			return err
@@ -34,7 +37,8 @@ func cancelledLocation(t *harness.T) {
 		var err error
 		sent := sentBy(p, func() { err = a.try(l) })
 		t.ErrorKind("L6.cancel-before", a.what+" that was cancelled beforehand", err, spi.KindCancelled)
-		t.Checkf(len(sent) == 0, "L6.cancel-before", "%s that was cancelled beforehand sent to Redis: %s", a.what, strings.Join(sent, ", "))
+		t.Checkf(len(sent) == 0, "L6.cancel-before", "%s that was cancelled beforehand sent to Redis: %s", a.what,
+			strings.Join(sent, ", "))
 	}
 	same(t, "L6.cancel-before", "the store after the cancelled operations", before, look(l, "kept", "new"))
 }
@@ -49,7 +53,8 @@ func cancelledRelocation(t *harness.T) {
 			var err error
 			sent := sentBy(p, func() { err = operation(r) })
 			t.ErrorKind("R5.cancel-before", what+" that was cancelled beforehand", err, spi.KindCancelled)
-			t.Checkf(len(sent) == 0, "R5.cancel-before", "%s that was cancelled beforehand sent to Redis: %s", what, strings.Join(sent, ", "))
+			t.Checkf(len(sent) == 0, "R5.cancel-before", "%s that was cancelled beforehand sent to Redis: %s", what,
+				strings.Join(sent, ", "))
 		}
 	}
 	f := given.find(t, r, "kept", "R5.cancel-before", "the expiry after the cancelled operations")

@@ -16,13 +16,15 @@ func compareCases() []harness.Case {
 	value := harness.Need(targets.CapValueCondition)
 	return []harness.Case{
 		locationCase("compare/value-places",
-			"A Value condition sees one other byte at the ends, in the middle and on both sides of every boundary of a value of 1 MiB.",
+			"A Value condition sees one other byte at the ends, in the middle and on both sides of every "+
+				"boundary of a value of 1 MiB.",
 			"L4.value", valuePlaces, value),
 		locationCase("compare/value-checksums",
 			"A Value condition sees differences that leave CRC-32, CRC-32C, Adler-32, MD5 or the text of a value as they are.",
 			"L4.value", valueChecksums, value),
 		relocationCase("compare/payload-places",
-			"A repeated Put sees one other byte at the ends, in the middle and on both sides of every boundary of a payload of 2 MiB.",
+			"A repeated Put sees one other byte at the ends, in the middle and on both sides of every "+
+				"boundary of a payload of 2 MiB.",
 			"R4.put-compare", payloadPlaces),
 		relocationCase("compare/payload-checksums",
 			"A repeated Put sees differences that leave CRC-32, CRC-32C, Adler-32, MD5 or the text of a payload as they are.",

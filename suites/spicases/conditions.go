@@ -13,14 +13,19 @@ import (
 func conditionCases() []harness.Case {
 	var cases []harness.Case
 	for _, g := range conditionGroups {
-		cases = append(cases, locationCase("conditions/"+g.slug, g.title, g.requirement+" L4.all-or-nothing L4.condition-only L4.applied",
+		cases = append(cases, locationCase("conditions/"+g.slug, g.title,
+			g.requirement+" L4.all-or-nothing L4.condition-only L4.applied",
 			func(t *harness.T) { conditionGroupCase(t, g) }, g.needs...))
 	}
 	return append(cases,
-		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version", "L4.version L4.all-or-nothing", versionExact),
-		locationCase("conditions/on-other-keys", "A condition gates mutations of other keys", "L4.all-or-nothing L4.version L4.missing", conditionOnOtherKeys),
-		locationCase("conditions/before-mutations", "Conditions see the store as it was before the batch's own mutations", "L4.all-or-nothing", conditionsFirst),
-		locationCase("conditions/silent", "A Conflict carries the store time alone and an applied check no version", "L4.conflict-silent L3.store-now L4.condition-only", conflictSilent),
+		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version",
+			"L4.version L4.all-or-nothing", versionExact),
+		locationCase("conditions/on-other-keys", "A condition gates mutations of other keys",
+			"L4.all-or-nothing L4.version L4.missing", conditionOnOtherKeys),
+		locationCase("conditions/before-mutations", "Conditions see the store as it was before the batch's own mutations",
+			"L4.all-or-nothing", conditionsFirst),
+		locationCase("conditions/silent", "A Conflict carries the store time alone and an applied check no version",
+			"L4.conflict-silent L3.store-now L4.condition-only", conflictSilent),
 	)
 }
 
@@ -145,22 +150,24 @@ var conditionGroups = []conditionGroup{
 	}},
 	// Value(key, bytes), where it is offered, is true only while the live bytes
 	// are the expected ones, whatever their version.
-	{"value-holds", "Value holds for the live bytes, whatever their version", "L4.value", valueConditions, true, false, []conditionRow{
-		{"the live bytes", live, bytesAre("live")},
-		{"the live bytes of a value with retention", leased, bytesAre("live")},
-		{"the same bytes after recreation", recreated, bytesAre("live")},
-		{"an empty value", liveEmpty, bytesAre("")},
-	}},
-	{"value-fails", "Value does not hold for other than the live bytes", "L4.value", valueConditions, false, false, []conditionRow{
-		{"other bytes", live, bytesAre("Live")},
-		{"the start of the bytes", live, bytesAre("liv")},
-		{"no bytes of a full value", live, bytesAre("")},
-		{"more than the bytes", live, bytesAre("live\x00")},
-		{"the overwritten bytes", replaced, bytesAre("old")},
-		{"no bytes of a key that never existed", absent, bytesAre("")},
-		{"no bytes of a deleted key", deleted, bytesAre("")},
-		{"the deleted bytes", deleted, bytesAre("live")},
-	}},
+	{"value-holds", "Value holds for the live bytes, whatever their version", "L4.value", valueConditions, true, false,
+		[]conditionRow{
+			{"the live bytes", live, bytesAre("live")},
+			{"the live bytes of a value with retention", leased, bytesAre("live")},
+			{"the same bytes after recreation", recreated, bytesAre("live")},
+			{"an empty value", liveEmpty, bytesAre("")},
+		}},
+	{"value-fails", "Value does not hold for other than the live bytes", "L4.value", valueConditions, false, false,
+		[]conditionRow{
+			{"other bytes", live, bytesAre("Live")},
+			{"the start of the bytes", live, bytesAre("liv")},
+			{"no bytes of a full value", live, bytesAre("")},
+			{"more than the bytes", live, bytesAre("live\x00")},
+			{"the overwritten bytes", replaced, bytesAre("old")},
+			{"no bytes of a key that never existed", absent, bytesAre("")},
+			{"no bytes of a deleted key", deleted, bytesAre("")},
+			{"the deleted bytes", deleted, bytesAre("live")},
+		}},
 	{"value-expired", "Value does not hold for expired bytes", "L4.value", valueConditions, false, true, []conditionRow{
 		{"the expired bytes", expiring, bytesAre("live")},
 		{"no bytes of an expired key", expiring, bytesAre("")},
@@ -213,7 +220,8 @@ func conditionGroupCase(t *harness.T, g conditionGroup) {
 		}
 		if ok {
 			requirement = speaks
-			t.Checkf(len(applied.PutVersions) == putsOf(trial.request), "L4.applied", "%s: expected one version for each Put", what)
+			t.Checkf(len(applied.PutVersions) == putsOf(trial.request), "L4.applied", "%s: expected one version for each Put",
+				what)
 			apply(want, trial.request, applied)
 		}
 		same(t, requirement, "after "+what, want, look(l, keys...))
@@ -250,7 +258,8 @@ func versionExact(t *harness.T) {
 	v := l.MustPut("k", []byte("live"), nil)
 	want := look(l, "k")
 	s := string(v)
-	for _, other := range []string{s + " ", " " + s, "0" + s, s + "0", s + "\x00", s + ".0", "+" + s, s[:len(s)-1], s[1:], strings.ToUpper(s), strings.ToLower(s), "*", "0", "-1", "null", strings.Repeat("v", spi.MaxVersionBytes)} {
+	for _, other := range []string{s + " ", " " + s, "0" + s, s + "0", s + "\x00", s + ".0", "+" + s, s[:len(s)-1], s[1:],
+		strings.ToUpper(s), strings.ToLower(s), "*", "0", "-1", "null", strings.Repeat("v", spi.MaxVersionBytes)} {
 		if other == s || other == "" || len(other) > spi.MaxVersionBytes {
 			continue
 		}
@@ -259,7 +268,8 @@ func versionExact(t *harness.T) {
 			continue
 		}
 		request := write(given(spi.VersionCondition{Key: "k", Expected: spi.Version(other)}), put("k", "new"))
-		if _, ok := l.MustWrite(request).(spi.Conflict); !t.Checkf(ok, "L4.version", "%.60q was taken for the current version %.60q", other, s) {
+		if _, ok := l.MustWrite(request).(spi.Conflict); !t.Checkf(ok, "L4.version",
+			"%.60q was taken for the current version %.60q", other, s) {
 			return
 		}
 	}
@@ -285,7 +295,8 @@ func conditionOnOtherKeys(t *harness.T) {
 
 	l.MustConflict(write(given(closed), put("target", "new"), put("created", "new"), spi.Delete{Key: "gate"}))
 	l.MustConflict(write(given(spi.MissingCondition{Key: "absent"}, closed), put("target", "new")))
-	l.MustConflict(write(given(open, spi.VersionCondition{Key: "target", Expected: altered(want["gate"].Version)}), put("created", "new")))
+	l.MustConflict(write(given(open, spi.VersionCondition{Key: "target", Expected: altered(want["gate"].Version)}),
+		put("created", "new")))
 	same(t, "L4.all-or-nothing", "after the conflicts", want, look(l, "gate", "target", "created", "absent"))
 
 	a := l.MustApply(write(given(open, spi.MissingCondition{Key: "absent"}), put("created", "new"), spi.Delete{Key: "target"}))
@@ -308,7 +319,8 @@ func conditionsFirst(t *harness.T) {
 	), put("c", "new"), put("a", "new"), spi.Delete{Key: "b"}))
 	v := versionsOf(a)
 	same(t, "L4.all-or-nothing", "after conditions on keys that the batch changes",
-		records{"a": {Bytes: []byte("new"), Version: v["a"]}, "c": {Bytes: []byte("new"), Version: v["c"]}}, look(l, "a", "b", "c"))
+		records{"a": {Bytes: []byte("new"), Version: v["a"]}, "c": {Bytes: []byte("new"), Version: v["c"]}},
+		look(l, "a", "b", "c"))
 }
 
 // Conflict carries StoreNow and nothing else; a check that holds applies

@@ -13,11 +13,15 @@ func cursorCases() []harness.Case {
 	return []harness.Case{
 		locationCase("cursor/form", "Cursors are 1 to 4,096 bytes of UTF-8 and absent on the last page", "L5.cursor", cursorForm),
 		locationCase("cursor/unknown", "A cursor that nobody issued is Expired", "L5.expired", cursorUnknown),
-		locationCase("cursor/length", "A cursor of 0 or of 4,097 bytes is Expired or an argument error", "L5.expired L5.cursor", cursorLength),
-		locationCase("cursor/altered", "An altered cursor never fails and never shows another store", "L5.expired L5.snapshot", cursorAltered),
+		locationCase("cursor/length", "A cursor of 0 or of 4,097 bytes is Expired or an argument error", "L5.expired L5.cursor",
+			cursorLength),
+		locationCase("cursor/altered", "An altered cursor never fails and never shows another store", "L5.expired L5.snapshot",
+			cursorAltered),
 		locationCase("cursor/foreign", "A cursor of a store with another key prefix is Expired", "L5.expired", cursorForeign),
-		locationCase("cursor/wrong-prefix", "A cursor with another prefix shows nothing but its own snapshot, and does not damage it", "L5.expired L5.snapshot", cursorWrongPrefix),
-		locationCase("cursor/again", "A cursor that is used again continues the same snapshot or is Expired", "L5.snapshot L5.expired", cursorAgain),
+		locationCase("cursor/wrong-prefix", "A cursor with another prefix shows nothing but its own "+
+			"snapshot, and does not damage it", "L5.expired L5.snapshot", cursorWrongPrefix),
+		locationCase("cursor/again", "A cursor that is used again continues the same snapshot or is Expired",
+			"L5.snapshot L5.expired", cursorAgain),
 	}
 }
 
@@ -52,8 +56,10 @@ func cursorUnknown(t *harness.T) {
 	want := seed(l, put("a", "value"), put("b", "value"), put("c", "value"))
 	first := l.MustPage(spi.ScanRequest{Limit: 1})
 	for _, c := range []string{
-		"x", "0", "1", "-1", "1:0", "0:0:0", "null", " ", "\x00", "*", "a", "b", "%", "é", "😀", "{}", `{"id":"x","offset":0}`, "[]", "AAAA", "AAAA====",
-		"00000000-0000-0000-0000-000000000000", "eyJpZCI6IngiLCJvZmZzZXQiOjB9", "99999999999999999999999999", "x:99999999999999999999", "1e400", "\r\n", "scan:*",
+		"x", "0", "1", "-1", "1:0", "0:0:0", "null", " ", "\x00", "*", "a", "b", "%", "é", "😀", "{}", `{"id":"x","offset":0}`,
+		"[]", "AAAA", "AAAA====",
+		"00000000-0000-0000-0000-000000000000", "eyJpZCI6IngiLCJvZmZzZXQiOjB9", "99999999999999999999999999",
+		"x:99999999999999999999", "1e400", "\r\n", "scan:*",
 		strings.Repeat("c", spi.MaxCursorBytes), strings.Repeat("한", spi.MaxCursorBytes/3),
 	} {
 		expired(t, l, c, spi.ScanRequest{Cursor: cursor(c), Limit: 1})
@@ -94,7 +100,8 @@ func cursorLength(t *harness.T) {
 // variants are texts that differ little from a cursor: cut, extended, and with
 // one bit of one byte flipped. Only those that are cursors in form are kept.
 func variants(c string) []string {
-	all := []string{c + "0", c + "\x00", c + " ", " " + c, "0" + c, c[1:], c[:len(c)-1], c[:len(c)/2], c + c, strings.ToUpper(c), strings.ToLower(c)}
+	all := []string{c + "0", c + "\x00", c + " ", " " + c, "0" + c, c[1:], c[:len(c)-1], c[:len(c)/2], c + c, strings.ToUpper(c),
+		strings.ToLower(c)}
 	for i := 0; i < len(c); i += max(1, len(c)/16) {
 		b := []byte(c)
 		b[i] ^= 1
@@ -178,7 +185,8 @@ func cursorWrongPrefix(t *harness.T) {
 		if p, ok := r.(spi.Page); ok {
 			for _, i := range p.Items {
 				if _, ok := want[i.Key]; !ok {
-					t.Fatalf("L5.expired", "a cursor of a scan of prefix %q, continued with prefix %q, shows %q, which does not belong to its snapshot", "k", prefix, i.Key)
+					t.Fatalf("L5.expired", "a cursor of a scan of prefix %q, continued with prefix %q, shows %q, which does "+
+						"not belong to its snapshot", "k", prefix, i.Key)
 				}
 			}
 			inSnapshot(t, want, p.Items)
@@ -221,7 +229,8 @@ func cursorAgain(t *harness.T) {
 	first = l.MustPage(spi.ScanRequest{Prefix: "k", Limit: 3})
 	for range 3 {
 		// The second page, read and left.
-		if r, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: "k", Cursor: first.Next, Limit: 3}); t.Checkf(err == nil, "L5.expired", "the second page failed when it was asked for again: %v", err) {
+		if r, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: "k", Cursor: first.Next, Limit: 3}); t.Checkf(err == nil,
+			"L5.expired", "the second page failed when it was asked for again: %v", err) {
 			if p, ok := r.(spi.Page); ok {
 				inSnapshot(t, want, p.Items)
 			}

@@ -32,9 +32,11 @@ func expiryCases() []harness.Case {
 			"L3.value-durable L3.expired-missing L5.complete", eachOnItsOwn),
 		locationCase("expiry/frees-missing-condition", "A Missing condition holds for an expired key.",
 			"L4.missing L3.expired-missing", expiryFreesMissing),
-		locationCase("expiry/fails-version-condition", "A Version condition with the last version of an expired key is a Conflict.",
+		locationCase("expiry/fails-version-condition",
+			"A Version condition with the last version of an expired key is a Conflict.",
 			"L4.version L3.expired-missing", expiryFailsVersion),
-		locationCase("expiry/version-stays-retired", "A key that expired and is put again gets a new version, and its old one stays false.",
+		locationCase("expiry/version-stays-retired",
+			"A key that expired and is put again gets a new version, and its old one stays false.",
 			"L3.version-fresh L4.version", expiryRetiresVersion),
 		locationCase("expiry/delete-expired", "Deleting an expired key applies.",
 			"L4.delete L4.applied", deleteExpired),
@@ -42,7 +44,8 @@ func expiryCases() []harness.Case {
 			"L3.value-durable L4.put", overwriteDurable),
 		locationCase("expiry/overwrite-extends", "A Put with a later expiry replaces the earlier one.",
 			"L4.put L3.expiry-clock", overwriteExtends),
-		locationCase("expiry/overwrite-shortens", "A Put with an earlier expiry replaces the later one, and one with retention a durable value.",
+		locationCase("expiry/overwrite-shortens",
+			"A Put with an earlier expiry replaces the later one, and one with retention a durable value.",
 			"L4.put L3.expired-missing", overwriteShortens),
 		locationCase("expiry/conflict-keeps", "A Conflict leaves the expiry of the keys of its mutations as it was.",
 			"L4.all-or-nothing L3.expiry-clock", conflictKeepsExpiry),
@@ -82,7 +85,8 @@ func expiresAt(t *harness.T) {
 		key := spi.Key(fmt.Sprintf("k%.0f", ms))
 		a := l.MustApply(write(nil, putFor(key, "v", ms)))
 		want[key] = a.StoreNow + spi.Millis(ms)
-		t.Equal("L3.expiry-clock", fmt.Sprintf("expiresAt of a value with %.0f ms", ms), want[key], l.MustFind(key).Value.ExpiresAt)
+		t.Equal("L3.expiry-clock", fmt.Sprintf("expiresAt of a value with %.0f ms", ms), want[key],
+			l.MustFind(key).Value.ExpiresAt)
 	}
 	got := map[spi.Key]spi.Millis{}
 	for _, item := range l.MustScan("k", 2) {
@@ -110,7 +114,8 @@ func expiresOnTime(t *harness.T) {
 		before := t.Now()
 		switch r := l.MustRead("k").(type) {
 		case spi.Missing:
-			t.Checkf(r.StoreNow >= expires, "L3.expiry-clock", "the value is missing at %d, %d ms before its expiry", r.StoreNow, expires-r.StoreNow)
+			t.Checkf(r.StoreNow >= expires, "L3.expiry-clock", "the value is missing at %d, %d ms before its expiry", r.StoreNow,
+				expires-r.StoreNow)
 			return
 		case spi.Found:
 			if now := max(before, r.StoreNow); now >= expires {
@@ -131,7 +136,8 @@ func eachOnItsOwn(t *harness.T) {
 	awaitExpiry(t, t.Now()+brief)
 	l.MustMiss("brief")
 	t.EqualBytes("L3.value-durable", "the durable value", []byte("v"), l.MustFind("durable").Value.Bytes)
-	t.EqualBytes("L3.expired-missing", "the value with an hour", []byte("v"), l.Citing("L3.expired-missing").MustFind("long").Value.Bytes)
+	t.EqualBytes("L3.expired-missing", "the value with an hour", []byte("v"),
+		l.Citing("L3.expired-missing").MustFind("long").Value.Bytes)
 	var keys []spi.Key
 	for _, item := range l.MustScan("", 10) {
 		keys = append(keys, item.Key)
@@ -217,5 +223,6 @@ func conflictKeepsExpiry(t *harness.T) {
 		putFor("durable", "other", minute),
 	))
 	t.Equal("L4.all-or-nothing", "the value after a Conflict", before, l.MustFind("limited").Value)
-	t.Equal("L4.all-or-nothing", "expiresAt of the durable value after a Conflict", spi.NoExpiry, l.MustFind("durable").Value.ExpiresAt)
+	t.Equal("L4.all-or-nothing", "expiresAt of the durable value after a Conflict", spi.NoExpiry,
+		l.MustFind("durable").Value.ExpiresAt)
 }

@@ -15,17 +15,21 @@ import (
 // the framework to make none, so no case asks for it.
 func lifetimeCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("lifetime/close-twice-location", "Closing a Location Store again is safe, and other instances go on working.",
+		locationCase("lifetime/close-twice-location",
+			"Closing a Location Store again is safe, and other instances go on working.",
 			"L7.dispose", func(t *harness.T) { closeTwice(t, openLocation) }),
-		relocationCase("lifetime/close-twice-relocation", "Closing a Relocation Store again is safe, and other instances go on working.",
+		relocationCase("lifetime/close-twice-relocation",
+			"Closing a Relocation Store again is safe, and other instances go on working.",
 			"R7.shared", func(t *harness.T) { closeTwice(t, openRelocation) }),
 		locationCase("lifetime/close-unused", "A store that was never used can be closed.",
 			"L7.dispose", func(t *harness.T) { closeUnused(t, openLocation) }),
 		relocationCase("lifetime/close-unused-relocation", "A store that was never used can be closed.",
 			"R7.shared", func(t *harness.T) { closeUnused(t, openRelocation) }),
-		locationCase("lifetime/connections-released", "Closed Location Stores leave no connections behind that grow with their number.",
+		locationCase("lifetime/connections-released",
+			"Closed Location Stores leave no connections behind that grow with their number.",
 			"L7.release", func(t *harness.T) { connectionsReleased(t, "L7.release", openLocation) }),
-		relocationCase("lifetime/connections-released-relocation", "Closed Relocation Stores leave no connections behind that grow with their number.",
+		relocationCase("lifetime/connections-released-relocation",
+			"Closed Relocation Stores leave no connections behind that grow with their number.",
 			"R7.release", func(t *harness.T) { connectionsReleased(t, "R7.release", openRelocation) }),
 		locationCase("lifetime/values-outlive", "Values, versions and expiry outlive the instance that wrote them.",
 			"L3.value-durable L2.observation L7.dispose", valuesOutlive),
@@ -38,7 +42,8 @@ func lifetimeCases() []harness.Case {
 				sideBySide(t, t.Target().OpenLocation(harness.Store{KeyPrefix: t.NewKeyPrefix("location")}),
 					t.Target().OpenRelocation(harness.Store{KeyPrefix: t.NewKeyPrefix("relocation")}))
 			}),
-		bothStores("stores/two-redis", "A Location and a Relocation Store work on a Redis each, and neither shows what is on the other.",
+		bothStores("stores/two-redis", "A Location and a Relocation Store work on a Redis each, and neither "+
+			"shows what is on the other.",
 			"L10.two-stores", twoServers),
 	}
 	return slices.Concat(cases, sharedCases(), surfaceCases())
@@ -107,10 +112,11 @@ func connectionsReleased(t *harness.T, requirement string, open func(*harness.T,
 	}
 	_, total := proxy.Connections()
 	t.Notef("the %d stores made %d connections", stores, total)
-	t.Await(requirement, fmt.Sprintf("the end of the connections of %d closed stores, but for a few,", stores), 5*time.Second, func() bool {
-		left, _ := proxy.Connections()
-		return left < stores
-	})
+	t.Await(requirement, fmt.Sprintf("the end of the connections of %d closed stores, but for a few,", stores), 5*time.Second,
+		func() bool {
+			left, _ := proxy.Connections()
+			return left < stores
+		})
 }
 
 func valuesOutlive(t *harness.T) {
@@ -130,14 +136,16 @@ func payloadsOutlive(t *harness.T) {
 	if err := first.Close(); err != nil {
 		t.Fatalf("R7.shared", "Close failed: %v", err)
 	}
-	f := given.find(t, t.Target().OpenRelocation(harness.Store{}).Citing("R6.published"), "r", "R4.read", "the expiry that another instance reads")
+	f := given.find(t, t.Target().OpenRelocation(harness.Store{}).Citing("R6.published"), "r", "R4.read",
+		"the expiry that another instance reads")
 	t.EqualBytes("R6.published", "the payload that another instance reads", []byte("payload"), f.Bytes)
 }
 
 // sharedCases close one of two stores on one connection, once the one that
 // opened it and once the other.
 func sharedCases() []harness.Case {
-	const sentence = "Of two stores that share a connection, one a %s and one a %s, either goes on working when the other is closed."
+	const sentence = "Of two stores that share a connection, one a %s and one a %s, either goes on working " +
+		"when the other is closed."
 	type opener = func(*harness.T, harness.Store) instance
 	shared := func(first, second opener) func(*harness.T) {
 		return func(t *harness.T) {

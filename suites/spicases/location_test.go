@@ -14,7 +14,8 @@ import (
 
 // locationSections are the cases that this test file is about.
 func locationSections() []harness.Case {
-	return slices.Concat(valueCases(), readCases(), conditionCases(), mutationCases(), atomicityCases(), boundCases(), scanCases())
+	return slices.Concat(valueCases(), readCases(), conditionCases(), mutationCases(), atomicityCases(), boundCases(),
+		scanCases())
 }
 
 func TestLocationCasesPassOnTheReference(t *testing.T) {

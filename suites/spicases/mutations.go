@@ -10,11 +10,14 @@ import (
 func mutationCases() []harness.Case {
 	var cases []harness.Case
 	for _, g := range mutationGroups {
-		cases = append(cases, locationCase("mutations/"+g.slug, g.title, g.requirement+" L4.applied L4.missing L4.version", func(t *harness.T) { mutationGroupCase(t, g) }))
+		cases = append(cases, locationCase("mutations/"+g.slug, g.title, g.requirement+" L4.applied L4.missing L4.version",
+			func(t *harness.T) { mutationGroupCase(t, g) }))
 	}
 	return append(cases,
-		locationCase("mutations/applied", "Applied holds one version for each Put and none for a Delete", "L4.applied", appliedVersions),
-		locationCase("mutations/one-time", "All Puts of a batch expire from one store time", "L4.applied L3.expiry-clock", appliedOneTime),
+		locationCase("mutations/applied", "Applied holds one version for each Put and none for a Delete", "L4.applied",
+			appliedVersions),
+		locationCase("mutations/one-time", "All Puts of a batch expire from one store time", "L4.applied L3.expiry-clock",
+			appliedOneTime),
 	)
 }
 
@@ -54,12 +57,13 @@ var mutationGroups = []mutationGroup{
 		{"a key with a retention", leased, putNew},
 		{"a deleted key", deleted, putNew},
 	}},
-	{"put-leased", "Put with a retention creates a key or replaces its value, and makes it expire", "L4.put", false, newLeased, []mutationRow{
-		{"a key that never existed", absent, putLeased},
-		{"a durable key", live, putLeased},
-		{"a key with the same retention", leased, putLeased},
-		{"a deleted key", deleted, putLeased},
-	}},
+	{"put-leased", "Put with a retention creates a key or replaces its value, and makes it expire", "L4.put", false, newLeased,
+		[]mutationRow{
+			{"a key that never existed", absent, putLeased},
+			{"a durable key", live, putLeased},
+			{"a key with the same retention", leased, putLeased},
+			{"a deleted key", deleted, putLeased},
+		}},
 	{"put-expired", "Put recreates an expired key", "L4.put", true, newValue, []mutationRow{
 		{"an expired key", expiring, putNew},
 		{"an expired key with an older durable value", expiringAfterDurable, putNew},
@@ -107,7 +111,8 @@ func mutationCase(t *harness.T, l *harness.Location, g mutationGroup, row mutati
 		}
 		want[k] = v
 		for _, old := range versions {
-			t.Checkf(v.Version != old, "L3.version-fresh", "%s: the Put was given the version %.80q that the key had before", row.name, old)
+			t.Checkf(v.Version != old, "L3.version-fresh", "%s: the Put was given the version %.80q that the key had before",
+				row.name, old)
 		}
 	}
 	t.Equal("L4.applied", row.name+": the number of versions", len(want), len(a.PutVersions))

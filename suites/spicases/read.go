@@ -10,14 +10,19 @@ import (
 
 func readCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("read/one-observation", "Bytes, version and expiry of a read belong together while the value is overwritten", "L2.observation", readObservation),
-		locationCase("read/around-expiry", "The store time of a read is the one by which it was Found or Missing", "L2.observation L3.expired-missing", readAroundExpiry),
-		locationCase("read/missing", "An absent, deleted or expired key reads as Missing", "L2.observation L3.expired-missing", readMissing),
-		locationCase("read/changes-nothing", "Reading leaves version and expiry alone and creates nothing", "L2.observation", readChangesNothing),
+		locationCase("read/one-observation", "Bytes, version and expiry of a read belong together while the value is overwritten",
+			"L2.observation", readObservation),
+		locationCase("read/around-expiry", "The store time of a read is the one by which it was Found or Missing",
+			"L2.observation L3.expired-missing", readAroundExpiry),
+		locationCase("read/missing", "An absent, deleted or expired key reads as Missing", "L2.observation L3.expired-missing",
+			readMissing),
+		locationCase("read/changes-nothing", "Reading leaves version and expiry alone and creates nothing", "L2.observation",
+			readChangesNothing),
 		locationCase("read/store-now", "A read carries the time of the provider's clock", "L3.store-now", readStoreNow),
 	}
 	for _, c := range []client{sameInstance, anotherInstance, theReference} {
-		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title, "L2.observation", func(t *harness.T) { readCurrent(t, c.open(t, t.Location(), harness.Store{})) }, c.needs...))
+		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title,
+			"L2.observation", func(t *harness.T) { readCurrent(t, c.open(t, t.Location(), harness.Store{})) }, c.needs...))
 	}
 	return cases
 }
@@ -34,7 +39,8 @@ func readObservation(t *harness.T) {
 	overwrite := func(n int) {
 		a := l[0].MustApply(write(nil, putFor("k", fmt.Sprintf("value %d", n), retention(n))))
 		v := versionsOf(a)["k"]
-		want[v] = spi.Value{Bytes: []byte(fmt.Sprintf("value %d", n)), Version: v, ExpiresAt: a.StoreNow + spi.Millis(retention(n))}
+		want[v] = spi.Value{Bytes: []byte(fmt.Sprintf("value %d", n)), Version: v,
+			ExpiresAt: a.StoreNow + spi.Millis(retention(n))}
 	}
 	overwrite(0)
 	var mu sync.Mutex
@@ -68,12 +74,15 @@ func readAroundExpiry(t *harness.T) {
 	for {
 		switch r := l.MustRead("k").(type) {
 		case spi.Found:
-			if !t.Checkf(r.StoreNow < r.Value.ExpiresAt, "L2.observation", "Found at %d a value that expired at %d", r.StoreNow, r.Value.ExpiresAt) ||
-				!t.Checkf(r.StoreNow < expiresAt, "L3.expired-missing", "Found at %d, after a retention that ended at %d", r.StoreNow, expiresAt) {
+			if !t.Checkf(r.StoreNow < r.Value.ExpiresAt, "L2.observation", "Found at %d a value that expired at %d", r.StoreNow,
+				r.Value.ExpiresAt) ||
+				!t.Checkf(r.StoreNow < expiresAt, "L3.expired-missing", "Found at %d, after a retention that ended at %d",
+					r.StoreNow, expiresAt) {
 				return
 			}
 		case spi.Missing:
-			t.Checkf(r.StoreNow >= expiresAt, "L2.observation", "Missing at %d, before %d, when the value expires", r.StoreNow, expiresAt)
+			t.Checkf(r.StoreNow >= expiresAt, "L2.observation", "Missing at %d, before %d, when the value expires", r.StoreNow,
+				expiresAt)
 			return
 		}
 	}

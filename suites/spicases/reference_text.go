@@ -24,7 +24,8 @@ func replacedReference(t *harness.T) {
 	operations := blobOperations(t.Context(), surrogate, 24*hour)
 	for what, operation := range operations {
 		if err := operation(r); err == nil && what != "Delete" {
-			t.Failf(req, "%s of the reference %s succeeded, although a payload is stored under others only", what, short(surrogate))
+			t.Failf(req, "%s of the reference %s succeeded, although a payload is stored under others only", what,
+				short(surrogate))
 		}
 	}
 	for _, ref := range mistaken() {

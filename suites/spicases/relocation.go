@@ -12,25 +12,33 @@ import (
 
 func relocationCases() []harness.Case {
 	return slices.Concat([]harness.Case{
-		relocationCase("relocation/references", "References are taken as they are: each of many that look alike or hold `:`, `{}`, NUL or non-ASCII text has its own payload.",
+		relocationCase("relocation/references", "References are taken as they are: each of many that look alike or hold `:`, "+
+			"`{}`, NUL or non-ASCII text has its own payload.",
 			"R3.reference R4.delete", references),
-		relocationCase("relocation/any-bytes", "An empty payload and any bytes come back as they were put, also those that look like numbers or text.",
+		relocationCase("relocation/any-bytes", "An empty payload and any bytes come back as they were put, also those that "+
+			"look like numbers or text.",
 			"R3.payload-bytes R3.size", anyPayload),
 		relocationCase("relocation/store-now", "Every result of Put, Read and Renew carries the time of Redis's clock.",
 			"R3.store-now", blobStoreNow),
-		relocationCase("relocation/no-dedupe", "The same bytes under two references are two payloads with their own expiry and end.",
+		relocationCase("relocation/no-dedupe", "The same bytes under two references are two payloads with "+
+			"their own expiry and end.",
 			"R3.no-dedupe", noDedupe),
-		relocationCase("relocation/read", "Read answers bytes and expiry as they were put, again and again, and does not extend the retention.",
+		relocationCase("relocation/read", "Read answers bytes and expiry as they were put, again and again, and does "+
+			"not extend the retention.",
 			"R4.read R3.expiry-clock", readBlob),
 		relocationCase("relocation/read-missing", "Reading a reference that was never put or was deleted answers Missing.",
 			"R4.read R5.closed-results", readMissingBlob),
-		relocationCase("relocation/one-observation", "Bytes and expiry that are read belong together while another instance deletes and puts.",
+		relocationCase("relocation/one-observation",
+			"Bytes and expiry that are read belong together while another instance deletes and puts.",
 			"R4.read", blobOneObservation),
-		relocationCase("relocation/found-before-expiry", "What Read finds, polled by four readers until it is gone, has not expired at its own store time.",
+		relocationCase("relocation/found-before-expiry",
+			"What Read finds, polled by four readers until it is gone, has not expired at its own store time.",
 			"R4.read R3.expiry-clock", foundBeforeExpiry),
-		relocationCase("renew/at-expiry", "A Renew in the moment of the expiry answers Renewed and the payload lives on, or Missing and it is gone.",
+		relocationCase("renew/at-expiry", "A Renew in the moment of the expiry answers Renewed and the payload lives on, or "+
+			"Missing and it is gone.",
 			"R4.renew R3.expiry-clock", renewAtExpiry),
-		relocationCase("relocation/delete", "Delete removes its reference and succeeds however often it is repeated, also for one that was never put or has expired.",
+		relocationCase("relocation/delete", "Delete removes its reference and succeeds however often it is repeated, also for "+
+			"one that was never put or has expired.",
 			"R4.delete", deleteBlob),
 		relocationCase("renew/extends", "Renew sets the expiry to the store time plus the retention, and the bytes stay.",
 			"R4.renew R3.expiry-clock", func(t *harness.T) { renewTo(t, minute, hour) }),
@@ -42,7 +50,8 @@ func relocationCases() []harness.Case {
 			"R4.renew R6.orphan", renewEnds),
 		relocationCase("renew/keeps-alive", "A renewed payload outlives its first retention.",
 			"R4.renew R6.published", renewKeepsAlive),
-		relocationCase("renew/missing", "Renew answers Missing for a reference that was never put, was deleted or has expired, and brings nothing back.",
+		relocationCase("renew/missing", "Renew answers Missing for a reference that was never put, was deleted or has "+
+			"expired, and brings nothing back.",
 			"R4.renew R5.closed-results", renewMissing),
 		relocationCase("relocation/orphan", "A payload that nobody renews is found until its expiry and is Missing from then on.",
 			"R6.orphan R3.expiry-clock R6.published", orphan),
@@ -81,14 +90,16 @@ func references(t *harness.T) {
 		r.MustStore(ref, payload(i), hour)
 	}
 	for i, ref := range referenceTable {
-		t.EqualBytes("R3.reference", fmt.Sprintf("the payload of %.40q (%d bytes)", ref, len(ref)), payload(i), r.MustFind(ref).Bytes)
+		t.EqualBytes("R3.reference", fmt.Sprintf("the payload of %.40q (%d bytes)", ref, len(ref)), payload(i),
+			r.MustFind(ref).Bytes)
 	}
 	for i, ref := range referenceTable {
 		r.MustDelete(ref)
 		r.MustMiss(ref)
 		if i+1 < len(referenceTable) {
 			next := referenceTable[i+1]
-			t.EqualBytes("R4.delete", fmt.Sprintf("the payload of %.40q after %.40q was deleted", next, ref), payload(i+1), r.MustFind(next).Bytes)
+			t.EqualBytes("R4.delete", fmt.Sprintf("the payload of %.40q after %.40q was deleted", next, ref), payload(i+1),
+				r.MustFind(next).Bytes)
 		}
 	}
 }
@@ -149,7 +160,8 @@ func blobTime(result any) spi.Millis {
 }
 
 // renew returns the result of a renew that must not fail.
-func renew(t *harness.T, requirement string, r *harness.Relocation, ref spi.Reference, retention spi.Retention) spi.BlobRenewResult {
+func renew(t *harness.T, requirement string, r *harness.Relocation, ref spi.Reference,
+	retention spi.Retention) spi.BlobRenewResult {
 	res, err := r.Renew(t.Context(), ref, retention)
 	if err != nil {
 		t.Fatalf(requirement, "renewing %.40q failed: %v", ref, err)
@@ -279,7 +291,8 @@ func orphan(t *harness.T) {
 		var res spi.BlobReadResult
 		read := t.Bracket(func() { res = r.MustRead("r") })
 		if _, missing := res.(spi.Missing); missing {
-			t.Checkf(read.After >= low, "R6.published", "the payload is missing at %d, %d ms before its expiry", read.After, low-read.After)
+			t.Checkf(read.After >= low, "R6.published", "the payload is missing at %d, %d ms before its expiry", read.After,
+				low-read.After)
 			return
 		}
 		if read.Before > high {

@@ -39,7 +39,8 @@ func foundBeforeExpiry(t *harness.T) {
 				if found && read.Before > high {
 					t.Fatalf("R4.read", "a payload was found at %d, although it expired at %d at the latest", read.Before, high)
 				}
-				t.Checkf(found || read.After >= low, "R4.read", "a payload was missing at %d, although it expires at %d at the earliest", read.After, low)
+				t.Checkf(found || read.After >= low, "R4.read",
+					"a payload was missing at %d, although it expires at %d at the earliest", read.After, low)
 			}
 		}
 	})
@@ -60,15 +61,18 @@ func renewAtExpiry(t *harness.T) {
 			var result spi.BlobRenewResult
 			renewal := t.Bracket(func() { result = renew(t, "R4.renew", r, edgeRef(i), hour) })
 			if _, missing := result.(spi.Missing); missing {
-				t.Checkf(renewal.After >= low, "R4.renew", "Renew answered Missing at %d, although the payload expires at %d at the earliest",
+				t.Checkf(renewal.After >= low, "R4.renew",
+					"Renew answered Missing at %d, although the payload expires at %d at the earliest",
 					renewal.After, low)
 				var there bool
 				read := t.Bracket(func() { _, there = r.MustRead(edgeRef(i)).(spi.BlobFound) })
-				t.Checkf(!there || read.Before <= high, "R4.renew", "Renew answered Missing at %d, but the payload was found at %d, after its expiry",
+				t.Checkf(!there || read.Before <= high, "R4.renew",
+					"Renew answered Missing at %d, but the payload was found at %d, after its expiry",
 					renewal.After, read.Before)
 				continue
 			}
-			t.Checkf(renewal.Before <= high, "R4.renew", "Renew answered Renewed at %d, although the payload had expired at %d at the latest",
+			t.Checkf(renewal.Before <= high, "R4.renew",
+				"Renew answered Renewed at %d, although the payload had expired at %d at the latest",
 				renewal.Before, high)
 			lease{renewal, hour}.find(t, r, edgeRef(i), "R4.renew", "expiresAt on read after Renewed")
 		}

@@ -11,7 +11,8 @@ import (
 
 func blobRetentionCases() []harness.Case {
 	return []harness.Case{
-		relocationCase("blob-retention/below-one", "Put and Renew with a retention below a millisecond succeed, and the payload is gone soon after.",
+		relocationCase("blob-retention/below-one",
+			"Put and Renew with a retention below a millisecond succeed, and the payload is gone soon after.",
 			"R4.retention", blobFractionBelowOne),
 		relocationCase("blob-retention/fraction", "A retention with a fraction is kept to the whole millisecond below or above.",
 			"R4.retention R3.expiry-clock", blobFractionKept),
@@ -57,9 +58,11 @@ func sizeCases() []harness.Case {
 			"R3.size R3.payload-bytes R4.put", func(t *harness.T) { wholeBlob(t, 1<<20) }),
 		relocationCase("size/largest", "A payload of 64 MiB + 23 bytes comes back whole.",
 			"R3.size R3.payload-bytes R4.put", func(t *harness.T) { wholeBlob(t, spi.MaxBlobBytes) }),
-		relocationCase("size/large-compare", "A payload of 64 MiB is compared to its last byte: the same is AlreadyStored, one other byte at the end is a Conflict.",
+		relocationCase("size/large-compare", "A payload of 64 MiB is compared to its last byte: the same is AlreadyStored, "+
+			"one other byte at the end is a Conflict.",
 			"R4.put-compare R3.size R4.put", largeCompare),
-		relocationCase("size/too-large", "A payload of 64 MiB + 24 bytes is an argument error, sends nothing to Redis, and nothing is stored.",
+		relocationCase("size/too-large", "A payload of 64 MiB + 24 bytes is an argument error, sends nothing to "+
+			"Redis, and nothing is stored.",
 			"R3.size R5.argument-error", tooLarge),
 	}
 	for i := 1; i < len(cases); i++ {
@@ -79,7 +82,8 @@ func wholeBlob(t *harness.T, size int64) {
 	if !d.Found || d.Length != size {
 		t.Fatalf("R3.size", "a payload of %d bytes is read as %s", size, harness.Describe(d))
 	}
-	t.Checkf(d.SHA256 == sha256.Sum256(fill.Bytes()), "R3.payload-bytes", "a payload of %d bytes came back with other bytes", size)
+	t.Checkf(d.SHA256 == sha256.Sum256(fill.Bytes()), "R3.payload-bytes", "a payload of %d bytes came back with other bytes",
+		size)
 	t.Checkf(stored.ExpiresAt > stored.StoreNow, "R4.put", "Stored says expiresAt %d at %d", stored.ExpiresAt, stored.StoreNow)
 }
 

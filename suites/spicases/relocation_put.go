@@ -11,25 +11,30 @@ import (
 
 func putCases() []harness.Case {
 	return []harness.Case{
-		relocationCase("put/results", "Put answers Stored, then AlreadyStored for the same bytes and Conflict for others, with the expiry of what is stored.",
+		relocationCase("put/results", "Put answers Stored, then AlreadyStored for the same bytes and Conflict for others, "+
+			"with the expiry of what is stored.",
 			"R4.put R5.closed-results R3.expiry-clock", putResults),
 		relocationCase("put/compare", "A payload that differs by one byte anywhere, is shorter or is longer is a Conflict.",
 			"R4.put-compare R4.put", putCompare),
 		relocationCase("put/keeps-bytes", "AlreadyStored and Conflict change no byte of what is stored.",
 			"R4.put-keeps R4.put", putKeepsBytes),
-		relocationCase("put/keeps-retention", "A repeated or conflicting Put with a shorter retention does not bring the expiry forward.",
+		relocationCase("put/keeps-retention", "A repeated or conflicting Put with a shorter retention does not "+
+			"bring the expiry forward.",
 			"R4.put-keeps", putKeepsRetention),
-		relocationCase("put/leaves-retention", "A repeated or conflicting Put with a longer retention leaves the expiry to Renew.",
+		relocationCase("put/leaves-retention", "A repeated or conflicting Put with a longer retention "+
+			"leaves the expiry to Renew.",
 			"R4.put-retention", putLeavesRetention),
 		relocationCase("put/after-delete", "The same bytes put again after a Delete are Stored.",
 			"R4.put R4.delete", putAfterDelete),
 		relocationCase("put/after-expiry", "The same bytes put again after their expiry are Stored, with a new expiry.",
 			"R4.put R6.orphan", putAfterExpiry),
-		relocationCase("put/race-different", "Of eight writers of different bytes on one reference one is Stored and seven are Conflict.",
+		relocationCase("put/race-different", "Of eight writers of different bytes on one reference one is Stored "+
+			"and seven are Conflict.",
 			"R4.put", func(t *harness.T) {
 				race(t, func(i int) []byte { return fmt.Appendf(nil, "payload of writer %d", i) }, "conflict")
 			}),
-		relocationCase("put/race-same", "Of eight writers of the same bytes on one reference one is Stored and seven are AlreadyStored.",
+		relocationCase("put/race-same", "Of eight writers of the same bytes on one reference one is Stored and "+
+			"seven are AlreadyStored.",
 			"R4.put", func(t *harness.T) {
 				race(t, func(int) []byte { return []byte("the same payload") }, "alreadyStored")
 			}),
@@ -118,11 +123,13 @@ func putKeepsRetention(t *harness.T) {
 		b := t.Bracket(func() { res = r.MustPut("r", []byte(again), minute) })
 		promised, _ := given.Widened(b).Expiry(day)
 		if a, ok := res.(spi.AlreadyStored); ok {
-			t.Checkf(a.ExpiresAt >= promised, "R4.put-keeps", "AlreadyStored says expiresAt %d, before the promised %d", a.ExpiresAt, promised)
+			t.Checkf(a.ExpiresAt >= promised, "R4.put-keeps", "AlreadyStored says expiresAt %d, before the promised %d",
+				a.ExpiresAt, promised)
 		}
 		var f spi.BlobFound
 		promised, _ = given.Widened(t.Bracket(func() { f = r.MustFind("r") })).Expiry(day)
-		t.Checkf(f.ExpiresAt >= promised, "R4.put-keeps", "after a Put of %q for a minute expiresAt is %d, %d ms before the promised %d",
+		t.Checkf(f.ExpiresAt >= promised, "R4.put-keeps",
+			"after a Put of %q for a minute expiresAt is %d, %d ms before the promised %d",
 			again, f.ExpiresAt, promised-f.ExpiresAt, promised)
 	}
 }
@@ -180,7 +187,8 @@ func race(t *harness.T, payload func(writer int) []byte, others string) {
 			want[winner] = "stored"
 		}
 		if winner < 0 || !slices.Equal(results, want) {
-			t.Fatalf("R4.put", "%d writers at once were answered %v, expected one stored and the others %s", writers, results, others)
+			t.Fatalf("R4.put", "%d writers at once were answered %v, expected one stored and the others %s", writers, results,
+				others)
 		}
 		t.EqualBytes("R4.put", "the payload after the race", payload(winner), stores[1].MustFind(ref).Bytes)
 	}

@@ -15,7 +15,8 @@ func blobOneObservation(t *harness.T) {
 	const rounds, long = 150, 2 * hour
 	payloads := [][]byte{bytes.Repeat([]byte("a"), 300), bytes.Repeat([]byte("b"), 700)}
 	retentions := []spi.Retention{hour, long}
-	writer, readers := t.Target().OpenRelocation(harness.Store{}), []*harness.Relocation{t.Relocation(), t.Target().OpenRelocation(harness.Store{})}
+	writer, readers := t.Target().OpenRelocation(harness.Store{}),
+		[]*harness.Relocation{t.Relocation(), t.Target().OpenRelocation(harness.Store{})}
 	var over atomic.Bool
 	t.Concurrently(1+len(readers), func(i int) {
 		if i == 0 {

@@ -11,13 +11,17 @@ import (
 // only for what is large.
 func ringCases() []harness.Case {
 	return []harness.Case{
-		locationCase("buffers/location-ring", "The bytes of 160 reads, small and of up to 1 MiB, do not change while hundreds of operations follow.",
+		locationCase("buffers/location-ring", "The bytes of 160 reads, small and of up to 1 MiB, do not change while "+
+			"hundreds of operations follow.",
 			"L3.result-stable", locationRing),
-		relocationCase("buffers/relocation-ring", "The bytes of 160 reads, small and of up to 1 MiB, do not change while hundreds of operations follow.",
+		relocationCase("buffers/relocation-ring",
+			"The bytes of 160 reads, small and of up to 1 MiB, do not change while hundreds of operations follow.",
 			"R4.stable", relocationRing),
-		locationCase("buffers/location-crowd", "Values that eight writers put at once are each what their writer put, whatever becomes of its buffers.",
+		locationCase("buffers/location-crowd", "Values that eight writers put at once are each what their writer put, "+
+			"whatever becomes of its buffers.",
 			"L6.input-bytes L4.put", locationCrowd),
-		relocationCase("buffers/relocation-crowd", "Payloads that eight writers put at once are each what their writer put, whatever becomes of its buffers.",
+		relocationCase("buffers/relocation-crowd",
+			"Payloads that eight writers put at once are each what their writer put, whatever becomes of its buffers.",
 			"R4.stable R4.put", relocationCrowd),
 	}
 }

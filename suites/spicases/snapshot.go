@@ -10,17 +10,24 @@ import (
 
 func snapshotCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot", snapshotExpiry),
-		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again", "L5.snapshot L5.complete", snapshotRecreation),
-		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot L5.complete", snapshotInterleaved),
-		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
-		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete", snapshotLarge),
-		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version", snapshotAfter),
-		locationCase("snapshot/changes-by-reference", "A scan shows nothing of what the reference provider changes later", "L5.snapshot L5.complete L9.interop-snapshot", func(t *harness.T) {
-			for _, row := range snapshotChanges {
-				snapshotCase(t, row, theReference)
-			}
-		}, theReference.needs...),
+		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot",
+			snapshotExpiry),
+		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again",
+			"L5.snapshot L5.complete", snapshotRecreation),
+		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot L5.complete",
+			snapshotInterleaved),
+		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, "+
+			"however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
+		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete",
+			snapshotLarge),
+		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version",
+			snapshotAfter),
+		locationCase("snapshot/changes-by-reference", "A scan shows nothing of what the reference provider changes later",
+			"L5.snapshot L5.complete L9.interop-snapshot", func(t *harness.T) {
+				for _, row := range snapshotChanges {
+					snapshotCase(t, row, theReference)
+				}
+			}, theReference.needs...),
 	}
 	for _, row := range snapshotChanges {
 		cases = append(cases, locationCase("snapshot/"+row.slug, row.title, "L5.snapshot L5.complete", func(t *harness.T) {
@@ -67,24 +74,27 @@ var snapshotChanges = []snapshotChange{
 			l.MustDelete(k)
 		}
 	}},
-	{"recreate", "A scan shows records as they were before they were deleted and recreated", false, func(l *harness.Location, keys []spi.Key) {
-		for range 2 {
-			l.MustDelete(keys...)
-			l.MustApply(write(allMissing(keys), putAll(keys, "recreated")...))
-		}
-	}},
+	{"recreate", "A scan shows records as they were before they were deleted and recreated", false,
+		func(l *harness.Location, keys []spi.Key) {
+			for range 2 {
+				l.MustDelete(keys...)
+				l.MustApply(write(allMissing(keys), putAll(keys, "recreated")...))
+			}
+		}},
 	// The bytes are the same again, so that only the version and the place in
 	// the history differ.
-	{"same-bytes", "A scan shows the old version when the same bytes are put later", false, func(l *harness.Location, keys []spi.Key) {
-		for _, k := range keys {
-			seed(l, put(k, "value of "+string(k)))
-		}
-	}},
-	{"many-overwrites", "A scan shows no later value however often a record changes", true, func(l *harness.Location, keys []spi.Key) {
-		for n := range 150 {
-			seed(l, put(keys[0], fmt.Sprint(n)), put(keys[len(keys)-1], fmt.Sprint(n)))
-		}
-	}},
+	{"same-bytes", "A scan shows the old version when the same bytes are put later", false,
+		func(l *harness.Location, keys []spi.Key) {
+			for _, k := range keys {
+				seed(l, put(k, "value of "+string(k)))
+			}
+		}},
+	{"many-overwrites", "A scan shows no later value however often a record changes", true,
+		func(l *harness.Location, keys []spi.Key) {
+			for n := range 150 {
+				seed(l, put(keys[0], fmt.Sprint(n)), put(keys[len(keys)-1], fmt.Sprint(n)))
+			}
+		}},
 }
 
 // Every page reads only the snapshot that the first page fixed: later puts,
@@ -157,7 +167,8 @@ func snapshotRecreation(t *harness.T) {
 	awaitExpiry(t, old["b"].ExpiresAt)
 	first := l.MustPage(spi.ScanRequest{Limit: 1})
 	seed(l, put("b", "again"), put("c", "again"))
-	same(t, "L5.snapshot", "the snapshot after expired and deleted keys were put again", want, once(t, l.MustFinish("", 1, first)))
+	same(t, "L5.snapshot", "the snapshot after expired and deleted keys were put again", want,
+		once(t, l.MustFinish("", 1, first)))
 }
 
 func snapshotInterleaved(t *harness.T) {
@@ -216,7 +227,8 @@ func snapshotDeleteBetween(t *harness.T) {
 	seed(l, put("c", "again"))
 	l.MustDelete("c")
 	l.MustDelete("d")
-	same(t, "L5.snapshot", "the snapshot from after the first Delete", records{"a": want["a"]}, once(t, l.MustFinish("", 1, after)))
+	same(t, "L5.snapshot", "the snapshot from after the first Delete", records{"a": want["a"]},
+		once(t, l.MustFinish("", 1, after)))
 	same(t, "L5.snapshot", "the snapshot from before the Deletes", want, once(t, l.MustFinish("", 1, before)))
 }
 

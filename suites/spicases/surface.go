@@ -12,10 +12,12 @@ import (
 func surfaceCases() []harness.Case {
 	needs := []harness.Need{harness.Need(targets.CapSurface)}
 	return []harness.Case{
-		{ID: "spi/surface/location", Title: "No public declaration is named after what the framework or the provider keeps to itself.",
+		{ID: "spi/surface/location", Title: "No public declaration is named after what the framework or the " +
+			"provider keeps to itself.",
 			Requirements: []string{"L10.surface"}, Needs: append(needs, harness.NeedLocation),
 			Run: func(t *harness.T) { surface(t, "L10.surface", privateTerms) }},
-		{ID: "spi/surface/relocation", Title: "No public declaration is about relocation phases, manifests, scripts, key layout or the history of moves.",
+		{ID: "spi/surface/relocation", Title: "No public declaration is about relocation phases, manifests, scripts, key " +
+			"layout or the history of moves.",
 			Requirements: []string{"R9.surface"}, Needs: append(needs, harness.NeedRelocation),
 			Run: func(t *harness.T) { surface(t, "R9.surface", privateRelocationTerms) }},
 	}
@@ -56,10 +58,12 @@ var (
 
 // ordinary are words and pairs of words in which the letters of a term mean
 // something else: settings of a connection, names of the language.
-var ordinary = regexp.MustCompile(` (\S*(description|descript|subscri|transcript|manuscript|prescript|inscript|conscript|postscript)\S*|` +
+var ordinary = regexp.MustCompile(` (` +
+	`\S*(description|descript|subscri|transcript|manuscript|prescript|inscript|conscript|postscript)\S*|` +
 	`(java|type|ecma) ?scripts?|manifestations?|\S*(preservation|defence|offence)s?|` +
 	`(ca|tls|ssl|root|trusted|certificate|certificates|uri|url) authorit(y|ies)|certificateauthority|` +
-	`(pool|queue|buffer|connection|initial|channel)s? (\S+ )?capacit(y|ies)|capacit(y|ies) of (pool|queue|buffer)s?|struct layout) `)
+	`(pool|queue|buffer|connection|initial|channel)s? (\S+ )?capacit(y|ies)|capacit(y|ies) of ` +
+	`(pool|queue|buffer)s?|struct layout) `)
 
 func surface(t *harness.T, requirement string, terms []term) {
 	names := t.Target().Surface()

@@ -11,21 +11,33 @@ import (
 
 func valueCases() []harness.Case {
 	return []harness.Case{
-		locationCase("values/key-length", "Keys of 1 to 1,024 bytes work, however many characters that is", "L3.key-length", keyLength),
-		locationCase("values/key-too-long", "An empty key and one of 1,025 bytes are argument errors, however many characters that is", "L3.key-length", keyTooLong),
-		locationCase("values/value-bytes", "Any bytes come back as they were written", "L3.value-bytes L2.observation", valueBytes),
+		locationCase("values/key-length", "Keys of 1 to 1,024 bytes work, however many characters that is", "L3.key-length",
+			keyLength),
+		locationCase("values/key-too-long", "An empty key and one of 1,025 bytes are argument errors, however "+
+			"many characters that is", "L3.key-length", keyTooLong),
+		locationCase("values/value-bytes", "Any bytes come back as they were written", "L3.value-bytes L2.observation",
+			valueBytes),
 		locationCase("values/value-empty", "An empty value is a value", "L3.value-size", valueEmpty),
-		locationCase("values/value-largest", "A value of 1 MiB comes back as it was written", "L3.value-size L3.value-bytes", valueLargest),
-		locationCase("values/value-too-large", "A value of 1 MiB and one byte is an argument error", "L3.value-size", valueTooLarge),
+		locationCase("values/value-largest", "A value of 1 MiB comes back as it was written", "L3.value-size L3.value-bytes",
+			valueLargest),
+		locationCase("values/value-too-large", "A value of 1 MiB and one byte is an argument error", "L3.value-size",
+			valueTooLarge),
 		locationCase("values/durable", "A value without retention stays until it is deleted", "L3.value-durable", durable),
 		locationCase("values/many-keys", "Thousands of keys keep their own values", "L3.key-identity L3.value-bytes", manyKeys),
 		locationCase("values/version-form", "Versions are 1 to 4,096 bytes of UTF-8", "L3.version-form", versionForm),
-		locationCase("values/version-fresh", "No version of a key is issued twice, whatever happens to the key between", "L3.version-fresh", versionFresh),
-		locationCase("values/version-fresh-instances", "Instances that write one key at the same time never issue the same version", "L3.version-fresh", versionFreshInstances),
-		locationCase("values/version-aba", "An old version does not hold again when the same bytes return", "L3.version-fresh L4.version", versionABA),
-		locationCase("values/key-identity-text", "Keys that differ in case, normalization or space are different keys", "L3.key-identity", keyIdentity(casedKeys, composedKeys, spacedKeys)),
-		locationCase("values/key-identity-bytes", "Keys that differ in NUL and other control characters are different keys", "L3.key-identity", keyIdentity(nulKeys)),
-		locationCase("values/key-identity-pattern", "Characters of patterns and separators are ordinary in keys", "L3.key-identity", keyIdentity(patternKeys, separatedKeys, numberKeys)),
+		locationCase("values/version-fresh", "No version of a key is issued twice, whatever happens to the key between",
+			"L3.version-fresh", versionFresh),
+		locationCase("values/version-fresh-instances",
+			"Instances that write one key at the same time never issue the same version", "L3.version-fresh",
+			versionFreshInstances),
+		locationCase("values/version-aba", "An old version does not hold again when the same bytes return",
+			"L3.version-fresh L4.version", versionABA),
+		locationCase("values/key-identity-text", "Keys that differ in case, normalization or space are different keys",
+			"L3.key-identity", keyIdentity(casedKeys, composedKeys, spacedKeys)),
+		locationCase("values/key-identity-bytes", "Keys that differ in NUL and other control characters are different keys",
+			"L3.key-identity", keyIdentity(nulKeys)),
+		locationCase("values/key-identity-pattern", "Characters of patterns and separators are ordinary in keys",
+			"L3.key-identity", keyIdentity(patternKeys, separatedKeys, numberKeys)),
 	}
 }
 
@@ -62,7 +74,8 @@ func keyTooLong(t *harness.T) {
 		_, err := l.Read(t.Context(), k)
 		t.ErrorKind("L3.key-length", what+"a read", err, spi.KindArgument)
 		refused(t, "L3.key-length", what+"a Missing condition", l, write(given(spi.MissingCondition{Key: k}), put("beside", "")))
-		refused(t, "L3.key-length", what+"a Version condition", l, write(given(spi.VersionCondition{Key: k, Expected: "1"}), put("beside", "")))
+		refused(t, "L3.key-length", what+"a Version condition", l,
+			write(given(spi.VersionCondition{Key: k, Expected: "1"}), put("beside", "")))
 		refused(t, "L3.key-length", what+"a Put", l, write(nil, put("beside", ""), put(k, "")))
 		refused(t, "L3.key-length", what+"a Delete", l, write(nil, put("beside", ""), spi.Delete{Key: k}))
 	}
@@ -72,13 +85,16 @@ func keyTooLong(t *harness.T) {
 // Keys are compared byte for byte: nothing is normalized, folded, trimmed or
 // taken for a pattern.
 var (
-	casedKeys     = []spi.Key{"room", "Room", "ROOM", "ärger", "Ärger", "straße", "strasse", "STRASSE", "k", "K", "\u212a" /* Kelvin */, "i", "I", "ı", "İ"}
-	composedKeys  = []spi.Key{"caf\u00e9", "cafe\u0301", "\u1e9b\u0323", "\u1e9b", "한", "\u1112\u1161\u11ab", "ﬁ", "fi", "Ａ", "A", "\ufeffA", "A\u200b"}
+	casedKeys = []spi.Key{"room", "Room", "ROOM", "ärger", "Ärger", "straße", "strasse", "STRASSE", "k", "K",
+		"\u212a" /* Kelvin */, "i", "I", "ı", "İ"}
+	composedKeys = []spi.Key{"caf\u00e9", "cafe\u0301", "\u1e9b\u0323", "\u1e9b", "한", "\u1112\u1161\u11ab", "ﬁ", "fi", "Ａ", "A",
+		"\ufeffA", "A\u200b"}
 	spacedKeys    = []spi.Key{"room", " room", "room ", " room ", "room\t", "room\n", "room\r\n", "\u00a0room", " ", "  ", "\t"}
 	nulKeys       = []spi.Key{"room", "room\x00", "room\x00a", "room\x00b", "\x00room", "\x00", "\x00\x00", "room\x01"}
 	patternKeys   = []spi.Key{"*", "?", "[a]", "a", "**", "ro?m", "room", "r*", "\\*", "\\", "%", "_", "^a", "[^a]"}
-	separatedKeys = []spi.Key{"{a}", "a", "{a", "a}", "{}", "{a}b", "a:b", "a::b", ":a:b", "a/b", "a/../a/b", "a\\b", "a|b", "a,b", "a'b", "a\"b", "%00", "%2F"}
-	numberKeys    = []spi.Key{"1", "01", "1.0", "1e0", "+1", "0x1", "-0", "0", "nil", "null", "false"}
+	separatedKeys = []spi.Key{"{a}", "a", "{a", "a}", "{}", "{a}b", "a:b", "a::b", ":a:b", "a/b", "a/../a/b", "a\\b", "a|b",
+		"a,b", "a'b", "a\"b", "%00", "%2F"}
+	numberKeys = []spi.Key{"1", "01", "1.0", "1e0", "+1", "0x1", "-0", "0", "nil", "null", "false"}
 )
 
 func keyIdentity(groups ...[]spi.Key) func(*harness.T) {
@@ -120,8 +136,10 @@ func keysApart(t *harness.T, keys []spi.Key) {
 func valueBytes(t *harness.T) {
 	l := t.Location()
 	values := []string{
-		"", "\x00", "\x00\x00", "a\x00b", "\xff", "\xc3", "\xc3\x28", "\xed\xa0\x80", "\xf5\x80", "\xef\xbb\xbf", "\r\n", "\n", " ", " a ", "\t",
-		string(harness.EveryByte()), "0", "01", "1e5", "-0", "9007199254740993", "12345678901234567891", "0.1234567890123456789", "nil", "null", "true", "{}", `"`, `\`, `\u0000`, "caf\u00e9", "cafe\u0301", "\x01\x95\xa0", "AAEC", "$1\r\na\r\n",
+		"", "\x00", "\x00\x00", "a\x00b", "\xff", "\xc3", "\xc3\x28", "\xed\xa0\x80", "\xf5\x80", "\xef\xbb\xbf", "\r\n", "\n",
+		" ", " a ", "\t",
+		string(harness.EveryByte()), "0", "01", "1e5", "-0", "9007199254740993", "12345678901234567891", "0.1234567890123456789",
+		"nil", "null", "true", "{}", `"`, `\`, `\u0000`, "caf\u00e9", "cafe\u0301", "\x01\x95\xa0", "AAEC", "$1\r\na\r\n",
 	}
 	for _, n := range []int{31, 32, 127, 128, 255, 256, 32767, 32768, 65535, 65536} {
 		values = append(values, strings.Repeat("\xe9", n))
@@ -161,7 +179,8 @@ func valueLargest(t *harness.T) {
 func valueTooLarge(t *harness.T) {
 	l := t.Location()
 	v := l.MustPut("k", []byte("old"), nil)
-	refused(t, "L3.value-size", "a value of 1 MiB and one byte", l, write(nil, put("beside", ""), spi.Put{Key: "k", Bytes: make([]byte, spi.MaxValueBytes+1)}))
+	refused(t, "L3.value-size", "a value of 1 MiB and one byte", l,
+		write(nil, put("beside", ""), spi.Put{Key: "k", Bytes: make([]byte, spi.MaxValueBytes+1)}))
 	same(t, "L3.value-size", "after the refused Put", records{"k": {Bytes: []byte("old"), Version: v}}, look(l, "k", "beside"))
 }
 

@@ -13,11 +13,14 @@ import (
 // Version: opaque UTF-8 of 1 to 4,096 bytes that the provider issues.
 func versionForm(t *harness.T) {
 	l := t.Location()
-	puts := []spi.Put{put("k", ""), put("K", "value"), putFor("expiring", "value", 60000), put(spi.Key(strings.Repeat("k", spi.MaxKeyBytes)), "long")}
+	puts := []spi.Put{put("k", ""), put("K", "value"), putFor("expiring", "value", 60000),
+		put(spi.Key(strings.Repeat("k", spi.MaxKeyBytes)), "long")}
 	for range 3 {
 		for k, v := range seed(l, puts...) {
-			t.Checkf(len(v.Version) >= 1 && len(v.Version) <= spi.MaxVersionBytes, "L3.version-form", "the version of %.20q has %d bytes", k, len(v.Version))
-			t.Checkf(utf8.ValidString(string(v.Version)), "L3.version-form", "the version of %.20q is no UTF-8: %.80q", k, v.Version)
+			t.Checkf(len(v.Version) >= 1 && len(v.Version) <= spi.MaxVersionBytes, "L3.version-form",
+				"the version of %.20q has %d bytes", k, len(v.Version))
+			t.Checkf(utf8.ValidString(string(v.Version)), "L3.version-form", "the version of %.20q is no UTF-8: %.80q", k,
+				v.Version)
 		}
 	}
 }

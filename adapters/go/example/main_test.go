@@ -27,7 +27,8 @@ func TestExampleStartsAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info := adapter.Info(); info.Provider != "example" || !info.Offers(targets.StoreLocation) || !info.Offers(targets.StoreRelocation) {
+	if info := adapter.Info(); info.Provider != "example" || !info.Offers(targets.StoreLocation) ||
+		!info.Offers(targets.StoreRelocation) {
 		t.Errorf("hello said %+v", info)
 	}
 	if err := adapter.Close(); err != nil {

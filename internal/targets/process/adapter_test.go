@@ -57,7 +57,8 @@ func runAdapter(mode string) {
 	case "raw":
 		rawAdapter(1)
 	case "long-name":
-		fmt.Printf(`{"id":1,"result":{"kind":"hello","protocol":1,"provider":"%s","stores":["location"],"layout":"none"}}`+"\n", strings.Repeat("n", 1<<20))
+		fmt.Printf(`{"id":1,"result":{"kind":"hello","protocol":1,"provider":"%s","stores":["location"],"layout":"none"}}`+"\n",
+			strings.Repeat("n", 1<<20))
 		select {}
 	case "long-error":
 		fmt.Printf(`{"id":1,"error":{"kind":"internal","message":"%s"}}`+"\n", strings.Repeat("n", 1<<20))
@@ -124,7 +125,8 @@ func rawAdapter(protocol int) {
 		}
 		switch r.Op {
 		case "hello":
-			answer(r.ID, fmt.Sprintf(`{"kind":"hello","protocol":%d,"provider":"raw","language":"go","version":"1","stores":["location"],"layout":"none","capabilities":[]}`, protocol))
+			answer(r.ID, fmt.Sprintf(`{"kind":"hello","protocol":%d,"provider":"raw","language":"go","version":"1",`+
+				`"stores":["location"],"layout":"none","capabilities":[]}`, protocol))
 			continue
 		case "open":
 			answer(r.ID, `{"kind":"opened","extra":[1]}`)

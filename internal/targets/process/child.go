@@ -109,10 +109,12 @@ func startChild(command []string, options Options, log *log) (*child, error) {
 	if err := <-started; err != nil {
 		closeAll([]*os.File{stdin, stdout, stderr})
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			return nil, targets.Troublef("the target's command %q was not found: check its path%s; it is run without a shell", command[0], hereHint(command[0]))
+			return nil, targets.Troublef("the target's command %q was not found: check its path%s; it is run without a shell",
+				command[0], hereHint(command[0]))
 		}
 		if info, e := os.Stat(command[0]); e == nil && info.Mode().IsRegular() {
-			return nil, targets.Troublef("the target's command %q cannot be started as a program (%v): make it executable, or give its interpreter before it, as in 'node %s'",
+			return nil, targets.Troublef("the target's command %q cannot be started as a program (%v): make it executable, or "+
+				"give its interpreter before it, as in 'node %s'",
 				command[0], err, command[0])
 		}
 		return nil, targets.Troublef("the target's command %q cannot be started: %v", command[0], err)

@@ -12,7 +12,8 @@ import (
 func ParseCommand(line string) ([]string, error) {
 	words, err := shellquote.Split(line)
 	if err != nil {
-		return nil, fmt.Errorf("the target's command %q cannot be split into words (%v): check its quotes and backslashes", line, err)
+		return nil, fmt.Errorf("the target's command %q cannot be split into words (%v): check its quotes and backslashes", line,
+			err)
 	}
 	if len(words) == 0 {
 		return nil, fmt.Errorf("the target's command is empty: give the command that starts the adapter")

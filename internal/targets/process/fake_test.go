@@ -75,7 +75,8 @@ func (f *fakeLocation) Read(ctx context.Context, key spi.Key) (spi.ReadResult, e
 		return spi.Found{Value: spi.Value{Bytes: fmt.Append(nil, os.Getpid()), Version: "c"}}, nil
 	case key == "config":
 		c := f.config
-		return spi.Found{Value: spi.Value{Bytes: fmt.Appendf(nil, "%+v %s %s", c.Redis, c.KeyPrefix, c.OperationTimeout), Version: "c"}}, nil
+		return spi.Found{Value: spi.Value{Bytes: fmt.Appendf(nil, "%+v %s %s", c.Redis, c.KeyPrefix, c.OperationTimeout),
+			Version: "c"}}, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +164,8 @@ type fakeRelocation struct {
 	blobs map[spi.Reference][]byte
 }
 
-func (f *fakeRelocation) Put(_ context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
+func (f *fakeRelocation) Put(_ context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult,
+	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.blobs[ref]

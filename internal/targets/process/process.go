@@ -145,10 +145,12 @@ func (p *target) start(ctx context.Context) (*child, targets.Info, error) {
 	}
 	switch {
 	case c.hasEnded():
-		err = targets.Troublef("the target ended (%s) before it said hello: check that this command is an adapter and starts by itself: %s",
+		err = targets.Troublef("the target ended (%s) before it said hello: check that this command is an adapter "+
+			"and starts by itself: %s",
 			c.how, shellquote.Join(p.command...))
 	case errors.Is(context.Cause(ctx), errSlowStart):
-		err = targets.Troublef("the target did not say hello within %s: check that this command speaks the adapter protocol on stdin and stdout: %s",
+		err = targets.Troublef("the target did not say hello within %s: check that this command speaks the adapter protocol "+
+			"on stdin and stdout: %s",
 			p.options.StartTimeout, shellquote.Join(p.command...))
 	}
 	c.stop()
@@ -175,14 +177,18 @@ func (c *child) hello(ctx context.Context) (targets.Info, error) {
 	}
 	switch info := *r.Info; {
 	case info.Protocol != protocol.Version:
-		return targets.Info{}, targets.Troublef("the target speaks version %d of the adapter protocol, but this zlink-conformance speaks version %d: use an adapter kit of the same version",
+		return targets.Info{}, targets.Troublef(
+			"the target speaks version %d of the adapter protocol, but this zlink-conformance speaks version %d: use an "+
+				"adapter kit of the same version",
 			info.Protocol, protocol.Version)
 	case info.Provider == "":
 		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "provider" is missing`))
 	case tooLong(info):
-		return targets.Info{}, wrongShape(protocol.OpHello, fmt.Errorf("a field is longer than %d bytes, or there are more than %d capabilities", maxInfoBytes, maxInfoList))
+		return targets.Info{}, wrongShape(protocol.OpHello,
+			fmt.Errorf("a field is longer than %d bytes, or there are more than %d capabilities", maxInfoBytes, maxInfoList))
 	case !info.Offers(targets.StoreLocation) && !info.Offers(targets.StoreRelocation):
-		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "stores" names neither "location" nor "relocation"`))
+		return targets.Info{}, wrongShape(protocol.OpHello,
+			errors.New(`the field "stores" names neither "location" nor "relocation"`))
 	case info.Layout != targets.LayoutOfficial && info.Layout != targets.LayoutNone:
 		return targets.Info{}, wrongShape(protocol.OpHello, errors.New(`the field "layout" is neither "official" nor "none"`))
 	default:
@@ -220,7 +226,8 @@ func (p *target) live(ctx context.Context) (*child, error) {
 	case !p.current.hasEnded():
 		return p.current, nil
 	case p.restarts == maxRestarts:
-		e := targets.Troublef("the target ended again (%s) after %d restarts and is not started any more", p.current.how, maxRestarts)
+		e := targets.Troublef("the target ended again (%s) after %d restarts and is not started any more", p.current.how,
+			maxRestarts)
 		e.Log = p.log.last(logLinesShown)
 		p.silence.lose(e, targets.LostTarget)
 		return nil, e

@@ -136,25 +136,32 @@ func TestWrongAnswers(t *testing.T) {
 	loc := openRaw(t, start(t, "raw", process.Options{}))
 	for _, row := range []struct{ answer, want string }{
 		{`{"id":$ID}`, `either the field "result" or "error"`},
-		{`{"id":$ID,"result":{"kind":"missing","storeNow":1},"error":{"kind":"timeout"}}`, `either the field "result" or "error"`},
+		{`{"id":$ID,"result":{"kind":"missing","storeNow":1},"error":{"kind":"timeout"}}`,
+			`either the field "result" or "error"`},
 		{`{"id":$ID,"result":{}}`, `"kind" is missing`},
 		{`{"id":$ID,"result":{"kind":"applied"}}`, `"kind" is "applied"`},
 		{`{"id":$ID,"result":{"kind":"missing"}}`, `"storeNow" is missing`},
 		{`{"id":$ID,"result":{"kind":"missing","storeNow":"7"}}`, `storeNow`},
 		{`{"id":$ID,"result":{"kind":"missing","storeNow":1.5}}`, `storeNow`},
 		{`{"id":$ID,"result":{"kind":"found","storeNow":1}}`, `"value" is missing`},
-		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"version":"v","expiresAt":0}}}`, `"value.bytes.b64" is missing`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"version":"v","expiresAt":0}}}`,
+			`"value.bytes.b64" is missing`},
 		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":"!"},"version":"v","expiresAt":0}}}`, `base64`},
-		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},"version":"\ud800","expiresAt":0}}}`, `not valid Unicode`},
-		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},"version":{"fill":{"length":1,"seed":1}},"expiresAt":0}}}`, `"b64"`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},"version":"\ud800","expiresAt":0}}}`,
+			`not valid Unicode`},
+		{`{"id":$ID,"result":{"kind":"found","storeNow":1,"value":{"bytes":{"b64":""},` +
+			`"version":{"fill":{"length":1,"seed":1}},"expiresAt":0}}}`, `"b64"`},
 		{`{"id":$ID,"error":{"kind":"oops","message":"m"}}`, `"error.kind" is "oops"`},
 		{`{"id":$ID,"result":{"kind":"missing",`, `unexpected end`},
 	} {
 		_, err := loc.Read(t.Context(), spi.Key("answer:"+row.answer))
 		wantTrouble(t, err, "location.read", row.want)
 	}
-	r, err := loc.Read(t.Context(), "answer:"+`  { "unknown" : {}, "result":{"kind":"found","new":1,"storeNow":1,"value":{"bytes":{"b64":""},"version":{"b64":"/w=="},"expiresAt":0}},"id":$ID}`)
-	if diff := cmp.Diff(spi.ReadResult(spi.Found{Value: spi.Value{Bytes: []byte{}, Version: "\xff"}, StoreNow: 1}), r); err != nil || diff != "" {
+	r, err := loc.Read(t.Context(), "answer:"+
+		`  { "unknown" : {}, "result":{"kind":"found","new":1,"storeNow":1,"value":{"bytes":{"b64":""},`+
+		`"version":{"b64":"/w=="},"expiresAt":0}},"id":$ID}`)
+	if diff := cmp.Diff(spi.ReadResult(spi.Found{Value: spi.Value{Bytes: []byte{}, Version: "\xff"}, StoreNow: 1}),
+		r); err != nil || diff != "" {
 		t.Errorf("an answer with unknown fields: %v\n%s", err, diff)
 	}
 }
@@ -301,7 +308,8 @@ func TestCloseStubborn(t *testing.T) {
 	_, err := tt.OpenLocation(t.Context(), fakeConfig)
 	wantTrouble(t, err, "closed")
 	lines, _ := tt.Log(0)
-	if log := strings.Join(lines, "\n"); !strings.Contains(log, "although its stdin was closed") || !strings.Contains(log, "killed it") {
+	if log := strings.Join(lines, "\n"); !strings.Contains(log, "although its stdin was closed") ||
+		!strings.Contains(log, "killed it") {
 		t.Errorf("the log is %q", log)
 	}
 }
@@ -330,7 +338,8 @@ func TestParseCommand(t *testing.T) {
 		}
 	}
 	for _, line := range []string{`a "b`, `a 'b`, `a \`, ``, ` `} {
-		if got, err := process.ParseCommand(line); err == nil || !strings.Contains(err.Error(), "command") || strings.Contains(err.Error(), "\n") {
+		if got, err := process.ParseCommand(line); err == nil || !strings.Contains(err.Error(), "command") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("ParseCommand(%q) = %q, %v", line, got, err)
 		}
 	}

@@ -95,15 +95,18 @@ func (l *remoteLocation) Scan(ctx context.Context, request spi.ScanRequest) (spi
 
 type remoteRelocation struct{ *remoteStore }
 
-func (l *remoteRelocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
+func (l *remoteRelocation) Put(ctx context.Context, ref spi.Reference, payload []byte,
+	retention spi.Retention) (spi.BlobPutResult, error) {
 	return l.put(ctx, ref, protocol.NewBytes(payload), retention)
 }
 
-func (l *remoteRelocation) PutFill(ctx context.Context, ref spi.Reference, fill targets.Fill, retention spi.Retention) (spi.BlobPutResult, error) {
+func (l *remoteRelocation) PutFill(ctx context.Context, ref spi.Reference, fill targets.Fill,
+	retention spi.Retention) (spi.BlobPutResult, error) {
 	return l.put(ctx, ref, &protocol.Bytes{Fill: &fill}, retention)
 }
 
-func (l *remoteRelocation) put(ctx context.Context, ref spi.Reference, payload *protocol.Bytes, retention spi.Retention) (spi.BlobPutResult, error) {
+func (l *remoteRelocation) put(ctx context.Context, ref spi.Reference, payload *protocol.Bytes,
+	retention spi.Retention) (spi.BlobPutResult, error) {
 	r, err := l.call(ctx, &protocol.Request{Op: protocol.OpRelocationPut,
 		Reference: protocol.NewText(ref), Payload: payload, RetentionMs: (*float64)(&retention)})
 	return shaped(protocol.OpRelocationPut, r, err, (*protocol.Result).BlobPutResult)
@@ -127,10 +130,12 @@ func (l *remoteRelocation) ReadHeld(ctx context.Context, ref spi.Reference) (spi
 }
 
 func (l *remoteRelocation) Renew(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.BlobRenewResult, error) {
-	r, err := l.call(ctx, &protocol.Request{Op: protocol.OpRelocationRenew, Reference: protocol.NewText(ref), RetentionMs: (*float64)(&retention)})
+	r, err := l.call(ctx, &protocol.Request{Op: protocol.OpRelocationRenew, Reference: protocol.NewText(ref),
+		RetentionMs: (*float64)(&retention)})
 	return shaped(protocol.OpRelocationRenew, r, err, (*protocol.Result).BlobRenewResult)
 }
 
 func (l *remoteRelocation) Delete(ctx context.Context, ref spi.Reference) error {
-	return l.expect(ctx, &protocol.Request{Op: protocol.OpRelocationDelete, Reference: protocol.NewText(ref)}, protocol.KindDeleted)
+	return l.expect(ctx, &protocol.Request{Op: protocol.OpRelocationDelete, Reference: protocol.NewText(ref)},
+		protocol.KindDeleted)
 }

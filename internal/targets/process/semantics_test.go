@@ -29,7 +29,8 @@ var fakeConfig = targets.StoreConfig{
 // testTarget checks what every target of the fake provider must do.
 func testTarget(t *testing.T, tt targets.Target) {
 	ctx := t.Context()
-	if got := tt.Info(); got.Protocol != 1 || got.Provider != "fake" || !got.Has(targets.CapCancellation) || got.Has(targets.CapTLS) {
+	if got := tt.Info(); got.Protocol != 1 || got.Provider != "fake" || !got.Has(targets.CapCancellation) ||
+		got.Has(targets.CapTLS) {
 		t.Errorf("Info() = %+v", got)
 	}
 	surface, err := tt.Surface(ctx)
@@ -93,7 +94,8 @@ func testLocation(t *testing.T, loc targets.Location) {
 	}
 	conflict := spi.Conflict{StoreNow: fakeNow}
 	input := allBytes()
-	write(spi.Applied{StoreNow: fakeNow, PutVersions: []spi.PutVersion{{Key: "all", Version: "v1"}, {Key: "ключ\x00<&>", Version: "v2"}, {Key: "alias", Version: "v3"}}},
+	write(spi.Applied{StoreNow: fakeNow, PutVersions: []spi.PutVersion{{Key: "all", Version: "v1"},
+		{Key: "ключ\x00<&>", Version: "v2"}, {Key: "alias", Version: "v3"}}},
 		spi.WriteRequest{
 			Conditions: []spi.Condition{spi.MissingCondition{Key: "all"}},
 			Mutations: []spi.Mutation{spi.Put{Key: "all", Bytes: input}, spi.Put{Key: "ключ\x00<&>", Retention: spi.For(1.5)},
@@ -111,8 +113,9 @@ func testLocation(t *testing.T, loc targets.Location) {
 	for key, want := range map[spi.Key]spi.ReadResult{
 		"all":         spi.Found{Value: spi.Value{Bytes: allBytes(), Version: "v1"}, StoreNow: fakeNow},
 		"ключ\x00<&>": spi.Found{Value: spi.Value{Bytes: []byte{}, Version: "v2", ExpiresAt: fakeNow + 1}, StoreNow: fakeNow},
-		"alias":       spi.Found{Value: spi.Value{Bytes: []byte{0xfe, 0xfd}, Version: "v3"}, StoreNow: fakeNow}, // L6.input-bytes broken and seen
-		"absent":      spi.Missing{StoreNow: fakeNow},
+		// L6.input-bytes broken and seen
+		"alias":  spi.Found{Value: spi.Value{Bytes: []byte{0xfe, 0xfd}, Version: "v3"}, StoreNow: fakeNow},
+		"absent": spi.Missing{StoreNow: fakeNow},
 	} {
 		got, err := loc.Read(ctx, key)
 		if diff := cmp.Diff(want, got, emptyBytes); err != nil || diff != "" {
@@ -127,7 +130,8 @@ func testLocation(t *testing.T, loc targets.Location) {
 		t.Errorf("recheck = % x, %v", now, err)
 	}
 	r, err := loc.Read(ctx, "config")
-	if want := "{URL:rediss://h:1/2 Host:h Port:1 Socket:/s DB:2 Username:u Password:geheim TLS:true CAFile:/ca} p 1.5s"; err != nil || string(r.(spi.Found).Value.Bytes) != want {
+	const want = "{URL:rediss://h:1/2 Host:h Port:1 Socket:/s DB:2 Username:u Password:geheim TLS:true CAFile:/ca} p 1.5s"
+	if err != nil || string(r.(spi.Found).Value.Bytes) != want {
 		t.Errorf("the provider was opened with %s, %v; want %s", r.(spi.Found).Value.Bytes, err, want)
 	}
 
@@ -138,7 +142,9 @@ func testLocation(t *testing.T, loc targets.Location) {
 		want    spi.ScanResult
 	}{
 		{spi.ScanRequest{Prefix: "al", Limit: 0}, spi.Page{Next: &next, StoreNow: fakeNow}},
-		{spi.ScanRequest{Prefix: "all", Limit: 9}, spi.Page{Items: []spi.Item{{Key: "all", Value: spi.Value{Bytes: allBytes(), Version: "v1"}}}, Next: &next, StoreNow: fakeNow}},
+		{spi.ScanRequest{Prefix: "all", Limit: 9},
+			spi.Page{Items: []spi.Item{{Key: "all", Value: spi.Value{Bytes: allBytes(), Version: "v1"}}}, Next: &next,
+				StoreNow: fakeNow}},
 		{spi.ScanRequest{Cursor: &next, Limit: 1}, spi.Page{StoreNow: fakeNow}},
 		{spi.ScanRequest{Cursor: &other, Limit: -1}, spi.Expired{}},
 	} {
@@ -166,7 +172,8 @@ func testErrors(t *testing.T, loc targets.Location) {
 			t.Errorf("Read(%q): %+v, want %+v", key, *got, want)
 		}
 	}
-	if _, err := loc.Read(t.Context(), "panic"); spi.KindOf(err) != spi.KindInternal || !strings.Contains(err.Error(), "fake panic") {
+	if _, err := loc.Read(t.Context(), "panic"); spi.KindOf(err) != spi.KindInternal ||
+		!strings.Contains(err.Error(), "fake panic") {
 		t.Errorf("a panic became %v, want an internal error", err)
 	}
 }
@@ -174,7 +181,8 @@ func testErrors(t *testing.T, loc targets.Location) {
 func testContexts(t *testing.T, loc targets.Location) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := loc.Read(cancelled, "all"); spi.KindOf(err) != spi.KindCancelled || !strings.Contains(err.Error(), "before the start") {
+	if _, err := loc.Read(cancelled, "all"); spi.KindOf(err) != spi.KindCancelled ||
+		!strings.Contains(err.Error(), "before the start") {
 		t.Errorf("read with a token cancelled beforehand: %v", err)
 	}
 	token, cancel := context.WithCancel(t.Context())
@@ -203,7 +211,8 @@ func testContexts(t *testing.T, loc targets.Location) {
 func wantAbandoned(t *testing.T, err error) {
 	t.Helper()
 	var trouble *targets.TroubleError
-	if !errors.As(err, &trouble) || !strings.Contains(trouble.What, "location.read") || !strings.Contains(trouble.What, "given up") {
+	if !errors.As(err, &trouble) || !strings.Contains(trouble.What, "location.read") ||
+		!strings.Contains(trouble.What, "given up") {
 		t.Errorf("an abandoned read ended with %v, want a TroubleError that names it", err)
 	}
 }
@@ -215,18 +224,21 @@ func testRelocation(t *testing.T, rel targets.Relocation) {
 	if got, want := content[1], byte(0xf1); got != want { // 8*2654435761 = 0x4f1bbcd88
 		t.Errorf("byte 1 of the fill is %#x, want %#x by its formula", got, want)
 	}
-	for _, want := range []spi.BlobPutResult{spi.Stored{ExpiresAt: fakeNow + 5, StoreNow: fakeNow}, spi.AlreadyStored{ExpiresAt: fakeNow + 5, StoreNow: fakeNow}} {
+	for _, want := range []spi.BlobPutResult{spi.Stored{ExpiresAt: fakeNow + 5, StoreNow: fakeNow},
+		spi.AlreadyStored{ExpiresAt: fakeNow + 5, StoreNow: fakeNow}} {
 		if got, err := rel.PutFill(ctx, "r\xc3\xa9", fill, 5.25); err != nil || got != want {
 			t.Errorf("PutFill = %v, %v; want %v", got, err, want)
 		}
 	}
-	if _, err := rel.PutFill(ctx, "x", targets.Fill{Length: 1, Patch: [][2]int64{{1, 0}}}, 5); spi.KindOf(err) != spi.KindInternal {
+	if _, err := rel.PutFill(ctx, "x", targets.Fill{Length: 1, Patch: [][2]int64{{1, 0}}},
+		5); spi.KindOf(err) != spi.KindInternal {
 		t.Errorf("a fill with a patch out of bounds: %v, want an internal error", err)
 	}
 	if got, err := rel.Put(ctx, "r\xc3\xa9", []byte("other"), 5); err != nil || got != (spi.Conflict{StoreNow: fakeNow}) {
 		t.Errorf("Put of other bytes = %v, %v", got, err)
 	}
-	wantDigest := targets.DigestResult{Found: true, Length: 1000, SHA256: sha256.Sum256(content), ExpiresAt: fakeNow + 1, StoreNow: fakeNow}
+	wantDigest := targets.DigestResult{Found: true, Length: 1000, SHA256: sha256.Sum256(content), ExpiresAt: fakeNow + 1,
+		StoreNow: fakeNow}
 	if got, err := rel.ReadDigest(ctx, "r\xc3\xa9"); err != nil || got != wantDigest {
 		t.Errorf("ReadDigest = %v, %v; want %v", got, err, wantDigest)
 	}
@@ -234,10 +246,12 @@ func testRelocation(t *testing.T, rel targets.Relocation) {
 		t.Errorf("ReadDigest of an absent reference = %v, %v", got, err)
 	}
 	got, recheck, err := rel.ReadHeld(ctx, "r\xc3\xa9")
-	if diff := cmp.Diff(spi.BlobReadResult(spi.BlobFound{Bytes: content, ExpiresAt: fakeNow + 1, StoreNow: fakeNow}), got); err != nil || diff != "" {
+	if diff := cmp.Diff(spi.BlobReadResult(spi.BlobFound{Bytes: content, ExpiresAt: fakeNow + 1, StoreNow: fakeNow}),
+		got); err != nil || diff != "" {
 		t.Fatalf("ReadHeld: %v\n%s", err, diff)
 	}
-	if renewed, err := rel.Renew(ctx, "r\xc3\xa9", 9); err != nil || renewed != (spi.Renewed{ExpiresAt: fakeNow + 9, StoreNow: fakeNow}) {
+	if renewed, err := rel.Renew(ctx, "r\xc3\xa9", 9); err != nil ||
+		renewed != (spi.Renewed{ExpiresAt: fakeNow + 9, StoreNow: fakeNow}) {
 		t.Errorf("Renew = %v, %v", renewed, err)
 	}
 	scrambled := bytes.Clone(content)

@@ -65,7 +65,8 @@ func (s *silence) note(c *child, store string, started time.Time, err error) (re
 	}
 	for other, at := range s.answered {
 		if other != store && at.After(now.since) {
-			e := targets.Troublef("the target kept silent at its %s store: %d operations in a row had no answer, while its %s store gave some",
+			e := targets.Troublef("the target kept silent at its %s store: %d operations in a row had no answer, "+
+				"while its %s store gave some",
 				store, now.row, other)
 			e.Log = trouble.Log
 			s.lose(e, store)

@@ -35,7 +35,8 @@ func TestSilenceIsCounted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, current, restarts, lost := newSilence(), &child{}, 0, ""
 			for i, op := range c.operations {
-				store := map[rune]string{'l': targets.StoreLocation, 'r': targets.StoreRelocation}[[]rune(strings.ToLower(string(op)))[0]]
+				store := map[rune]string{'l': targets.StoreLocation,
+					'r': targets.StoreRelocation}[[]rune(strings.ToLower(string(op)))[0]]
 				started, err := time.Now().Add(-time.Minute), error(nil)
 				switch {
 				case op == '.':

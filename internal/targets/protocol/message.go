@@ -109,7 +109,8 @@ func (r *Request) Unusual() string {
 		texts, retentions = append(texts, m.Key), append(retentions, m.RetentionMs)
 	}
 	switch {
-	case !utf8.ValidString(r.KeyPrefix), slices.ContainsFunc(texts, func(t *Text) bool { return t != nil && !utf8.ValidString(string(*t)) }):
+	case !utf8.ValidString(r.KeyPrefix), slices.ContainsFunc(texts,
+		func(t *Text) bool { return t != nil && !utf8.ValidString(string(*t)) }):
 		return "text that is no valid Unicode"
 	case slices.ContainsFunc(retentions, func(ms *float64) bool { return ms != nil && !isInt64(*ms) }):
 		return "a retention that is no 64-bit integer"

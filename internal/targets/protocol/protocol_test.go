@@ -47,11 +47,13 @@ func TestFill(t *testing.T) {
 	if got := fmt.Sprintf("%x", Fill{Length: 4, Seed: 7}.Bytes()); got != "53f18f2e" {
 		t.Errorf("the fill of seed 7 begins with %s", got)
 	}
-	if got := (Fill{Length: 3, Seed: 4294967295, Patch: [][2]int64{{0, 1}, {2, 255}}}).Bytes(); !bytes.Equal(got, []byte{1, 0, 255}) {
+	if got := (Fill{Length: 3, Seed: 4294967295, Patch: [][2]int64{{0, 1}, {2, 255}}}).Bytes(); !bytes.Equal(got,
+		[]byte{1, 0, 255}) {
 		t.Errorf("the patched fill is % x", got)
 	}
 	for _, f := range []Fill{{Length: -1}, {Length: MaxFillBytes + 1}, {Length: 1, Patch: [][2]int64{{-1, 0}}},
-		{Length: 1, Patch: [][2]int64{{1, 0}}}, {Length: 1, Patch: [][2]int64{{0, 256}}}, {Length: 1, Patch: [][2]int64{{0, -1}}}} {
+		{Length: 1, Patch: [][2]int64{{1, 0}}}, {Length: 1, Patch: [][2]int64{{0, 256}}},
+		{Length: 1, Patch: [][2]int64{{0, -1}}}} {
 		if _, err := (&Bytes{Fill: &f}).Content(); err == nil {
 			t.Errorf("the fill %+v is accepted", f)
 		}
@@ -68,7 +70,8 @@ func TestLines(t *testing.T) {
 	long := strings.Repeat("y", max+1)
 	text := "a\n\nb\r\n" + long[:max] + "\n" + long + "\nlast"
 	for name, r := range map[string]io.Reader{
-		"at once": strings.NewReader(text), "in bytes": iotest.OneByteReader(strings.NewReader(text)), "error with data": iotest.DataErrReader(strings.NewReader(text)),
+		"at once": strings.NewReader(text), "in bytes": iotest.OneByteReader(strings.NewReader(text)),
+		"error with data": iotest.DataErrReader(strings.NewReader(text)),
 	} {
 		lines := NewLines(r, max)
 		for _, want := range []struct {
@@ -77,7 +80,8 @@ func TestLines(t *testing.T) {
 		}{{"a", 1}, {"", 0}, {"b", 1}, {long[:max], max}, {long[:max], max + 1}, {"last", 4}} {
 			line, length, err := lines.Next()
 			if err != nil || string(line) != want.line || length != want.length {
-				t.Errorf("%s: Next() = %.10q (%d bytes), %d, %v; want %.10q, %d", name, line, len(line), length, err, want.line, want.length)
+				t.Errorf("%s: Next() = %.10q (%d bytes), %d, %v; want %.10q, %d", name, line, len(line), length, err, want.line,
+					want.length)
 			}
 		}
 		for range 2 {

@@ -95,7 +95,8 @@ func (r *Result) ScanResult() (spi.ScanResult, error) {
 		}
 		for i, item := range *r.Items {
 			at := fmt.Sprintf("items[%d].", i)
-			page.Items = append(page.Items, spi.Item{Key: spi.Key(s.text(at+"key", item.Key)), Value: s.value(at+"value", item.Value)})
+			page.Items = append(page.Items, spi.Item{Key: spi.Key(s.text(at+"key", item.Key)),
+				Value: s.value(at+"value", item.Value)})
 		}
 		return done(&s, spi.ScanResult(page))
 	}

@@ -28,13 +28,14 @@ func TestWriteRequestOnTheWire(t *testing.T) {
 	}
 	const wantConditions = `[{"kind":"missing","key":"a\u0000"},{"kind":"version","key":"b","version":{"b64":"/w=="}},` +
 		`{"kind":"value","key":"c","bytes":{"b64":""}}]`
-	const wantMutations = `[{"kind":"put","key":"a","bytes":{"b64":"aGk="}},{"kind":"put","key":"b","bytes":{"b64":""},"retentionMs":0.25},` +
-		`{"kind":"delete","key":"c"}]`
+	const wantMutations = `[{"kind":"put","key":"a","bytes":{"b64":"aGk="}},` +
+		`{"kind":"put","key":"b","bytes":{"b64":""},"retentionMs":0.25},{"kind":"delete","key":"c"}]`
 	same(t, wantConditions, NewConditions(conditions))
 	same(t, wantMutations, NewMutations(mutations))
 
 	var r Request
-	line := `{"id":1,"op":"location.write","handle":1,"unknown":{"x":1},"conditions":` + wantConditions + `,"mutations":` + wantMutations + `}`
+	line := `{"id":1,"op":"location.write","handle":1,"unknown":{"x":1},"conditions":` + wantConditions + `,"mutations":` +
+		wantMutations + `}`
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func TestWriteRequestOnTheWire(t *testing.T) {
 
 func TestScanRequestOnTheWire(t *testing.T) {
 	var r Request
-	if err := json.Unmarshal([]byte(`{"id":1,"op":"location.scan","handle":1,"prefix":"","cursor":"","limit":0}`), &r); err != nil {
+	if err := json.Unmarshal([]byte(`{"id":1,"op":"location.scan","handle":1,"prefix":"","cursor":"","limit":0}`),
+		&r); err != nil {
 		t.Fatal(err)
 	}
 	got, err := r.ScanRequest()
@@ -61,15 +63,20 @@ func TestScanRequestOnTheWire(t *testing.T) {
 
 func TestBadRequestsAreNamed(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"conditions":[{"kind":"missing"}]}`:                                              `conditions[0]: the field "key" is missing`,
-		`{"conditions":[{"kind":"version","key":"k"}]}`:                                    `conditions[0]: the field "version" is missing`,
-		`{"conditions":[{"kind":"value","key":"k"}]}`:                                      `conditions[0]: bytes are missing`,
-		`{"conditions":[{"kind":"odd","key":"k"}]}`:                                        `conditions[0]: unknown kind "odd"`,
-		`{"mutations":[{"kind":"delete","key":"k"},{"kind":"put"}]}`:                       `mutations[1]: the field "key" is missing`,
-		`{"mutations":[{"kind":"put","key":"k"}]}`:                                         `mutations[0]: bytes are missing`,
-		`{"mutations":[{"kind":"put","key":"k","bytes":{}}]}`:                              `bytes must have the field "b64" or "fill"`,
-		`{"mutations":[{"kind":"missing","key":"k"}]}`:                                     `mutations[0]: unknown kind "missing"`,
-		`{"mutations":[{"kind":"put","key":"k","bytes":{"length":1}}]}`:                    `bytes must have the field "b64" or "fill"`,
+		`{"conditions":[{"kind":"missing"}]}`: `conditions[0]: ` +
+			`the field "key" is missing`,
+		`{"conditions":[{"kind":"version","key":"k"}]}`: `conditions[0]: the ` +
+			`field "version" is missing`,
+		`{"conditions":[{"kind":"value","key":"k"}]}`: `conditions[0]: bytes are missing`,
+		`{"conditions":[{"kind":"odd","key":"k"}]}`:   `conditions[0]: unknown kind "odd"`,
+		`{"mutations":[{"kind":"delete","key":"k"},{"kind":"put"}]}`: `mutations[1]: ` +
+			`the field "key" is missing`,
+		`{"mutations":[{"kind":"put","key":"k"}]}`: `mutations[0]: bytes are missing`,
+		`{"mutations":[{"kind":"put","key":"k","bytes":{}}]}`: `bytes must have ` +
+			`the field "b64" or "fill"`,
+		`{"mutations":[{"kind":"missing","key":"k"}]}`: `mutations[0]: unknown kind "missing"`,
+		`{"mutations":[{"kind":"put","key":"k","bytes":{"length":1}}]}`: `bytes must have ` +
+			`the field "b64" or "fill"`,
 		`{"mutations":[{"kind":"put","key":"k","bytes":{"fill":{"length":-1,"seed":0}}}]}`: `fill length -1`,
 	} {
 		var r Request
@@ -101,19 +108,25 @@ func TestResultsOnTheWire(t *testing.T) {
 		read   func(*Result) (any, error)
 	}{
 		{`{"kind":"missing","storeNow":9007199254740993}`, spi.Missing{StoreNow: 9007199254740993}, read((*Result).ReadResult)},
-		{`{"kind":"found","value":` + wireValue + `,"storeNow":1}`, spi.Found{Value: value, StoreNow: 1}, read((*Result).ReadResult)},
+		{`{"kind":"found","value":` + wireValue + `,"storeNow":1}`, spi.Found{Value: value, StoreNow: 1},
+			read((*Result).ReadResult)},
 		{`{"kind":"conflict","storeNow":-1}`, spi.Conflict{StoreNow: -1}, read((*Result).WriteResult)},
 		{`{"kind":"applied","putVersions":[{"key":"k","version":"v"}],"storeNow":1}`,
 			spi.Applied{PutVersions: []spi.PutVersion{{Key: "k", Version: "v"}}, StoreNow: 1}, read((*Result).WriteResult)},
 		{`{"kind":"expired"}`, spi.Expired{}, read((*Result).ScanResult)},
 		{`{"kind":"page","items":[{"key":"k","value":` + wireValue + `}],"next":"n","storeNow":1}`,
-			spi.Page{Items: []spi.Item{{Key: "k", Value: value}}, Next: ptr(spi.Cursor("n")), StoreNow: 1}, read((*Result).ScanResult)},
-		{`{"kind":"stored","expiresAt":9223372036854775807,"storeNow":1}`, spi.Stored{ExpiresAt: math.MaxInt64, StoreNow: 1}, read((*Result).BlobPutResult)},
-		{`{"kind":"alreadyStored","expiresAt":2,"storeNow":1}`, spi.AlreadyStored{ExpiresAt: 2, StoreNow: 1}, read((*Result).BlobPutResult)},
+			spi.Page{Items: []spi.Item{{Key: "k", Value: value}}, Next: ptr(spi.Cursor("n")), StoreNow: 1},
+			read((*Result).ScanResult)},
+		{`{"kind":"stored","expiresAt":9223372036854775807,"storeNow":1}`, spi.Stored{ExpiresAt: math.MaxInt64, StoreNow: 1},
+			read((*Result).BlobPutResult)},
+		{`{"kind":"alreadyStored","expiresAt":2,"storeNow":1}`, spi.AlreadyStored{ExpiresAt: 2, StoreNow: 1},
+			read((*Result).BlobPutResult)},
 		{`{"kind":"conflict","storeNow":1}`, spi.Conflict{StoreNow: 1}, read((*Result).BlobPutResult)},
-		{`{"kind":"found","bytes":{"b64":"aGk="},"expiresAt":2,"storeNow":1}`, spi.BlobFound{Bytes: []byte("hi"), ExpiresAt: 2, StoreNow: 1}, read((*Result).BlobReadResult)},
+		{`{"kind":"found","bytes":{"b64":"aGk="},"expiresAt":2,"storeNow":1}`,
+			spi.BlobFound{Bytes: []byte("hi"), ExpiresAt: 2, StoreNow: 1}, read((*Result).BlobReadResult)},
 		{`{"kind":"missing","storeNow":1}`, spi.Missing{StoreNow: 1}, read((*Result).BlobReadResult)},
-		{`{"kind":"renewed","expiresAt":2,"storeNow":1}`, spi.Renewed{ExpiresAt: 2, StoreNow: 1}, read((*Result).BlobRenewResult)},
+		{`{"kind":"renewed","expiresAt":2,"storeNow":1}`, spi.Renewed{ExpiresAt: 2, StoreNow: 1},
+			read((*Result).BlobRenewResult)},
 		{`{"kind":"missing","storeNow":1}`, spi.Missing{StoreNow: 1}, read((*Result).BlobRenewResult)},
 	} {
 		same(t, tt.wire, NewResult(tt.result))
@@ -142,10 +155,12 @@ func TestDigestHeldAndSurfaceOnTheWire(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", wire, got, err)
 		}
 	}
-	if got, err := parsed(t, `{"kind":"held","bytes":{"b64":"aGk="}}`, read((*Result).HeldBytes)); err != nil || !cmp.Equal(got, any([]byte("hi"))) {
+	if got, err := parsed(t, `{"kind":"held","bytes":{"b64":"aGk="}}`, read((*Result).HeldBytes)); err != nil ||
+		!cmp.Equal(got, any([]byte("hi"))) {
 		t.Errorf("held: %v, %v", got, err)
 	}
-	if got, err := parsed(t, `{"kind":"surface","declarations":["A","B"]}`, read((*Result).Surface)); err != nil || !cmp.Equal(got, any([]string{"A", "B"})) {
+	if got, err := parsed(t, `{"kind":"surface","declarations":["A","B"]}`, read((*Result).Surface)); err != nil ||
+		!cmp.Equal(got, any([]string{"A", "B"})) {
 		t.Errorf("surface: %v, %v", got, err)
 	}
 }
@@ -160,7 +175,8 @@ func TestBadResultsAreNamed(t *testing.T) {
 		{`{"kind":"applied"}`, `the field "kind" is "applied", which is no result of this operation`, readResult},
 		{`{"kind":"missing"}`, `"storeNow" is missing`, readResult},
 		{`{"kind":"found","storeNow":1}`, `"value" is missing`, readResult},
-		{`{"kind":"found","value":{"bytes":{},"version":"v","expiresAt":0},"storeNow":1}`, `"value.bytes.b64" is missing`, readResult},
+		{`{"kind":"found","value":{"bytes":{},"version":"v","expiresAt":0},"storeNow":1}`, `"value.bytes.b64" is missing`,
+			readResult},
 		{`{"kind":"found","value":{"bytes":{"b64":""},"expiresAt":0},"storeNow":1}`, `"value.version" is missing`, readResult},
 		{`{"kind":"found","value":{"bytes":{"b64":""},"version":"v"},"storeNow":1}`, `"value.expiresAt" is missing`, readResult},
 		{`{"kind":"applied","storeNow":1}`, `"putVersions" is missing`, writeResult},
@@ -177,7 +193,8 @@ func TestBadResultsAreNamed(t *testing.T) {
 		{`{"kind":"renewed","storeNow":1}`, `"expiresAt" is missing`, read((*Result).BlobRenewResult)},
 		{`{"kind":"page","storeNow":1}`, `is "page"`, read((*Result).BlobRenewResult)},
 		{`{"kind":"found","storeNow":1,"expiresAt":1}`, `"bytes.length" is missing`, read((*Result).Digest)},
-		{`{"kind":"found","storeNow":1,"expiresAt":1,"bytes":{"length":1,"sha256":"0f"}}`, `64 hexadecimal digits`, read((*Result).Digest)},
+		{`{"kind":"found","storeNow":1,"expiresAt":1,"bytes":{"length":1,"sha256":"0f"}}`, `64 hexadecimal digits`,
+			read((*Result).Digest)},
 		{`{"kind":"page","storeNow":1}`, `is "page"`, read((*Result).Digest)},
 		{`{"kind":"held"}`, `"bytes.b64" is missing`, read((*Result).HeldBytes)},
 		{`{"kind":"found"}`, `is "found"`, read((*Result).HeldBytes)},
@@ -252,15 +269,18 @@ func FuzzRequest(f *testing.F) {
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"result":{"kind":"hello","protocol":1,"provider":"p","stores":["location"],"layout":"none"}}`,
-		`{"id":1,"result":{"kind":"page","items":[{"key":"k","value":{"bytes":{"b64":""},"version":"v","expiresAt":0}}],"storeNow":1}}`,
+		`{"id":1,"result":{"kind":"page","items":[{"key":"k","value":{"bytes":{"b64":""},"version":"v","expiresAt":0}}],` +
+			`"storeNow":1}}`,
 		`{"id":1,"result":{"kind":"found","bytes":{"length":1,"sha256":"00"},"expiresAt":9223372036854775807,"storeNow":1}}`,
-		`{"id":1,"error":{"kind":"argument","message":"m"}}`, `{"id":null}`, `{}`, `{"result":{"kind":"applied","putVersions":[{}]}}`,
+		`{"id":1,"error":{"kind":"argument","message":"m"}}`, `{"id":null}`, `{}`,
+		`{"result":{"kind":"applied","putVersions":[{}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	readers := []func(*Result) (any, error){
 		read((*Result).ReadResult), read((*Result).WriteResult), read((*Result).ScanResult), read((*Result).BlobPutResult),
-		read((*Result).BlobReadResult), read((*Result).BlobRenewResult), read((*Result).Digest), read((*Result).HeldBytes), read((*Result).Surface),
+		read((*Result).BlobReadResult), read((*Result).BlobRenewResult), read((*Result).Digest), read((*Result).HeldBytes),
+		read((*Result).Surface),
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var a Answer

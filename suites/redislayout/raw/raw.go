@@ -60,7 +60,8 @@ func (k Keys) Newest(key spi.Key) (Entry, bool) {
 	}
 	var err error
 	if e.Member, err = layout.DecodeMember(e.Bytes); err != nil {
-		k.t.Fatalf(k.t.Closest("L9.member"), "the current member of %.60q is not in the official form: %v; it begins with %.48x", key, err, e.Bytes)
+		k.t.Fatalf(k.t.Closest("L9.member"), "the current member of %.60q is not in the official form: %v; it begins with %.48x",
+			key, err, e.Bytes)
 	}
 	return e, true
 }
@@ -116,9 +117,11 @@ return score`)
 
 // Put plants member bytes as the current ones of a key.
 func (k Keys) Put(key spi.Key, member []byte) {
-	keys := []string{layout.SequenceKey(k.prefix), layout.RecordKey(k.prefix, string(key)), layout.IndexKey(k.prefix), layout.MapKey(k.prefix)}
+	keys := []string{layout.SequenceKey(k.prefix), layout.RecordKey(k.prefix, string(key)), layout.IndexKey(k.prefix),
+		layout.MapKey(k.prefix)}
 	if err := put.Run(k.t.Context(), k.redis, keys, string(key), member).Err(); err != nil {
-		k.t.Fatalf(k.t.Closest("L9.interop-sequence"), "a record could not be added through the shared keys sequence, index and map: %v", err)
+		k.t.Fatalf(k.t.Closest("L9.interop-sequence"),
+			"a record could not be added through the shared keys sequence, index and map: %v", err)
 	}
 }
 
@@ -147,7 +150,8 @@ func (k Keys) Pack(m layout.Member) []byte {
 	if m.Tombstone {
 		tombstone = "1"
 	}
-	s := Must(k.redis.Eval(k.t.Context(), script, nil, m.Key, m.Value, m.Version, int64(m.ExpiresAt), tombstone).Text())(k.t, "EVAL")
+	s := Must(k.redis.Eval(k.t.Context(), script, nil, m.Key, m.Value, m.Version, int64(m.ExpiresAt), tombstone).Text())(k.t,
+		"EVAL")
 	return []byte(s)
 }
 
