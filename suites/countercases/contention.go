@@ -13,10 +13,10 @@ import (
 // contentionCases: many issuers of one counter (L8.contention).
 func contentionCases() []harness.Case {
 	return []harness.Case{
-		counterCase("contention/target", "Instances of the target that issue at the same time never issue a value "+
+		locationCase("contention/target", "Instances of the target that issue at the same time never issue a value "+
 			"twice and leave no gap.",
 			"L8.contention", func(t *harness.T) { contend(t, targets(t), targets(t), targets(t)) }),
-		counterCase("contention/with-reference",
+		locationCase("contention/with-reference",
 			"Instances of the target and of the reference that issue at the same time never issue a value "+
 				"twice and leave no gap.",
 			"L8.contention", func(t *harness.T) { contend(t, references(t), targets(t), targets(t), references(t)) },

@@ -12,7 +12,7 @@ import (
 // numbers would let them pass.
 func corruptCases() []harness.Case {
 	return []harness.Case{
-		counterCase("corrupt/refused", "A row that is no canonical decimal from 1 to 2^63-1 is refused as "+
+		locationCase("corrupt/refused", "A row that is no canonical decimal from 1 to 2^63-1 is refused as "+
 			"corrupt, and nothing changes.",
 			"L8.decimal", corruptRefused),
 	}

@@ -13,14 +13,14 @@ import (
 // exhaustedCases: the end of the numbers (L8.exhausted).
 func exhaustedCases() []harness.Case {
 	return []harness.Case{
-		counterCase("exhausted/again", "A counter that stores 2^63-1 is exhausted every time, and neither it "+
+		locationCase("exhausted/again", "A counter that stores 2^63-1 is exhausted every time, and neither it "+
 			"nor the record changes.",
 			"L8.exhausted", exhaustedAgain),
-		counterCase("exhausted/highest", "2^63-2 is issued and stores 2^63-1, after which nothing is issued.",
+		locationCase("exhausted/highest", "2^63-2 is issued and stores 2^63-1, after which nothing is issued.",
 			"L8.exhausted", exhaustedHighest),
-		counterCase("exhausted/block", "A block that would run past 2^63-2 is refused whole, and one that just fits is issued.",
+		locationCase("exhausted/block", "A block that would run past 2^63-2 is refused whole, and one that just fits is issued.",
 			"L8.exhausted L8.block", exhaustedBlock),
-		counterCase("exhausted/race", "Of issuers that race for the last values each value goes to one, and the others "+
+		locationCase("exhausted/race", "Of issuers that race for the last values each value goes to one, and the others "+
 			"meet GenerationExhausted.",
 			"L8.exhausted L8.contention", exhaustedRace),
 	}

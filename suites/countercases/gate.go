@@ -15,15 +15,15 @@ import (
 // gateCases: the counter and the record that its value is for (L8.same-batch).
 func gateCases() []harness.Case {
 	return []harness.Case{
-		counterCase("gate/one-commit", "The counter and its record are written by one batch, each with a version "+
+		locationCase("gate/one-commit", "The counter and its record are written by one batch, each with a version "+
 			"that holds as a condition.",
 			"L8.same-batch", gateOneCommit),
-		counterCase("gate/false-condition", "While a condition of the record is false nothing is issued: counter and "+
+		locationCase("gate/false-condition", "While a condition of the record is false nothing is issued: counter and "+
 			"record stay as they are.",
 			"L8.same-batch", gateFalseCondition),
-		counterCase("gate/lost-race", "An issuer that was overtaken writes no record of the value that it did not get.",
+		locationCase("gate/lost-race", "An issuer that was overtaken writes no record of the value that it did not get.",
 			"L8.same-batch L8.first", gateLostRace),
-		counterCase("gate/observed", "Whoever looks, in a scan or a condition-only batch, sees a record for each issued "+
+		locationCase("gate/observed", "Whoever looks, in a scan or a condition-only batch, sees a record for each issued "+
 			"value and none besides.",
 			"L8.same-batch L4.all-or-nothing", gateObserved),
 	}

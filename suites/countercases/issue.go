@@ -11,16 +11,16 @@ import (
 // issueCases: one value, the next ones, blocks (L8.first, L8.block).
 func issueCases() []harness.Case {
 	return []harness.Case{
-		counterCase("issue/first", "The first value of each counter is 1, which stores 2, and each counter counts for itself.",
+		locationCase("issue/first", "The first value of each counter is 1, which stores 2, and each counter counts for itself.",
 			"L8.first L8.key", issueFirst),
-		counterCase("issue/next", "Instances that take turns go on where the other one stopped, and each value "+
+		locationCase("issue/next", "Instances that take turns go on where the other one stopped, and each value "+
 			"gives the row a new version.",
 			"L8.first L3.version-fresh", issueNext),
-		counterCase("issue/after-delete", "A counter whose row was deleted is a missing one: it starts at 1 again.",
+		locationCase("issue/after-delete", "A counter whose row was deleted is a missing one: it starts at 1 again.",
 			"L8.first", issueAfterDelete),
-		counterCase("issue/block", "A block of n values stores v+n, and the next value is that one.",
+		locationCase("issue/block", "A block of n values stores v+n, and the next value is that one.",
 			"L8.block", issueBlock),
-		counterCase("issue/digits", "Rows keep each of their digits, also beyond what a double can hold.",
+		locationCase("issue/digits", "Rows keep each of their digits, also beyond what a double can hold.",
 			"L8.decimal L8.block", issueDigits),
 	}
 }

@@ -16,14 +16,14 @@ import (
 // L8.retired).
 func keyCases() []harness.Case {
 	return []harness.Case{
-		counterCase("keys/physical", "Each counter stands at the Redis key of its logical key and holds a bare decimal.",
+		locationCase("keys/physical", "Each counter stands at the Redis key of its logical key and holds a bare decimal.",
 			"L8.key L8.decimal", keysPhysical, harness.NeedLayout),
-		counterCase("keys/shared", "The target and the reference go on from each other's values, block by block.",
+		locationCase("keys/shared", "The target and the reference go on from each other's values, block by block.",
 			"L8.key L8.block", keysShared, harness.NeedLayout),
-		counterCase("retired/never-read", "Values under the five retired keys have no part in what is issued "+
+		locationCase("retired/never-read", "Values under the five retired keys have no part in what is issued "+
 			"and are left as they are.",
 			"L8.retired", retiredNeverRead),
-		counterCase("retired/flush", "The flush's dry run finds the retired keys that the target wrote and changes nothing; "+
+		locationCase("retired/flush", "The flush's dry run finds the retired keys that the target wrote and changes nothing; "+
 			"the flush deletes those alone.",
 			"L8.retired", retiredFlush, harness.NeedLayout),
 	}

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/reference/counter"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // Cases returns all cases of the suite.
@@ -20,14 +20,7 @@ func Cases() []harness.Case {
 	return slices.Concat(issueCases(), gateCases(), exhaustedCases(), corruptCases(), contentionCases(), keyCases())
 }
 
-// counterCase is a case on the Location Store. The requirements are separated
-// by spaces, the main one first.
-func counterCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
-	return harness.Case{
-		ID: "counter/" + id, Title: title, Requirements: strings.Fields(requirements),
-		Needs: append([]harness.Need{harness.NeedLocation}, needs...), Run: run,
-	}
-}
+var locationCase = kit.Cases("counter", harness.NeedLocation)
 
 // The highest stored value of a counter and the highest issued one, as rows.
 const (

@@ -17,11 +17,9 @@ import (
 func agedCases() []harness.Case {
 	var cases []harness.Case
 	for _, age := range []time.Duration{2 * time.Second, 30 * time.Second} {
-		cases = append(cases, bothWays(harness.Case{
-			ID:           fmt.Sprintf("interop/snapshot/aged-%.0fs", age.Seconds()),
-			Title:        fmt.Sprintf("An open scan of one provider survives the clean-up that the other does %v later.", age),
-			Requirements: []string{snapshotRule, "L5.snapshot"}, Needs: location,
-		}, func(t *harness.T, one, other party) { aged(t, age, one, other) })...)
+		cases = append(cases, bothWays(locationCase, fmt.Sprintf("snapshot/aged-%.0fs", age.Seconds()),
+			fmt.Sprintf("An open scan of one provider survives the clean-up that the other does %v later.", age),
+			snapshotRule+" L5.snapshot", func(t *harness.T, one, other party) { aged(t, age, one, other) })...)
 	}
 	return cases
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // Cases returns all cases of the suite, the Location Store first.
@@ -20,10 +21,9 @@ func Cases() []harness.Case {
 		relocationCases())
 }
 
-// What the cases need: the official layout and a store.
 var (
-	location   = []harness.Need{harness.NeedLayout, harness.NeedLocation}
-	relocation = []harness.Need{harness.NeedLayout, harness.NeedRelocation}
+	locationCase   = kit.Cases("interop", harness.NeedLayout, harness.NeedLocation)
+	relocationCase = kit.Cases("interop", harness.NeedLayout, harness.NeedRelocation)
 )
 
 // hour outlives every case.
@@ -31,19 +31,15 @@ const hour = 3600_000
 
 // bothWays makes two cases of one: first the target and then the reference is
 // the one that acts first. The title names them "one provider" and "the other".
-func bothWays(c harness.Case, run func(t *harness.T, one, other party)) []harness.Case {
-	ahead, behind := c, c
-	ahead.ID += "-from-target"
-	ahead.Title += " One is the target."
-	ahead.Run = func(t *harness.T) {
-		run(t, party{t: t, provider: t.Target(), name: "the target"}, party{t: t, provider: t.Reference(), name: "the reference"})
+func bothWays(build kit.Builder, id, title, requirements string, run func(t *harness.T, one, other party)) []harness.Case {
+	target := func(t *harness.T) party { return party{t: t, provider: t.Target(), name: "the target"} }
+	reference := func(t *harness.T) party { return party{t: t, provider: t.Reference(), name: "the reference"} }
+	return []harness.Case{
+		build(id+"-from-target", title+" One is the target.", requirements,
+			func(t *harness.T) { run(t, target(t), reference(t)) }),
+		build(id+"-from-reference", title+" One is the reference.", requirements,
+			func(t *harness.T) { run(t, reference(t), target(t)) }),
 	}
-	behind.ID += "-from-reference"
-	behind.Title += " One is the reference."
-	behind.Run = func(t *harness.T) {
-		run(t, party{t: t, provider: t.Reference(), name: "the reference"}, party{t: t, provider: t.Target(), name: "the target"})
-	}
-	return []harness.Case{ahead, behind}
 }
 
 // about puts another requirement first in each of the cases, where each way

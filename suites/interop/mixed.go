@@ -11,10 +11,9 @@ import (
 
 // mixedCases: a longer life of both on one prefix.
 func mixedCases() []harness.Case {
-	return []harness.Case{{
-		ID: "interop/mixed/random", Title: "After random writes by both providers both read and scan what a simple model says.",
-		Requirements: []string{"L9.interop-read", "L9.interop-scan"}, Needs: location, Run: mixed,
-	}}
+	return []harness.Case{locationCase("mixed/random",
+		"After random writes by both providers both read and scan what a simple model says.", "L9.interop-read L9.interop-scan",
+		mixed)}
 }
 
 func mixed(t *harness.T) {

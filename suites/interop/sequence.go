@@ -16,40 +16,20 @@ import (
 func sequenceCases() []harness.Case {
 	const requirement = "L9.interop-sequence"
 	return []harness.Case{
-		{
-			ID: "interop/sequence/alternating", Title: "When the two write one key in turn, each write has the higher score " +
-				"and is current for both.",
-			Requirements: []string{requirement}, Needs: location, Run: alternating,
-		},
-		{
-			ID: "interop/sequence/shared-counter", Title: "Each commit of either provider takes its scores from " +
-				"the shared sequence key.",
-			Requirements: []string{requirement}, Needs: location, Run: sharedCounter,
-		},
-		{
-			ID: "interop/sequence/late-starter", Title: "A provider whose first write comes after many of the other's still " +
-				"writes the current value.",
-			Requirements: []string{requirement}, Needs: location, Run: lateStarter,
-		},
-		{
-			ID: "interop/version/fresh", Title: "No version of a key is ever issued twice, whichever provider issues it and " +
-				"whatever was deleted between.",
-			Requirements: []string{"L3.version-fresh", requirement}, Needs: location, Run: freshVersions,
-		},
-		{
-			ID: "interop/concurrent/increments", Title: "Concurrent read-and-replace loops of both providers on " +
-				"one key lose no update.",
-			Requirements: []string{"L9.interop-read", "L4.version"}, Needs: location, Run: increments,
-		},
-		{
-			ID: "interop/concurrent/create", Title: "Of concurrent creations of one key by both providers exactly one applies.",
-			Requirements: []string{"L4.missing", "L9.interop-read"}, Needs: location, Run: creations,
-		},
-		{
-			ID: "interop/concurrent/burst", Title: "Concurrent Puts of both providers to one key all apply, with different " +
-				"versions, and both read the same at the end.",
-			Requirements: []string{"L4.burst", requirement, "L3.version-fresh"}, Needs: location, Run: burst,
-		},
+		locationCase("sequence/alternating", "When the two write one key in turn, each write has the higher score "+
+			"and is current for both.", requirement, alternating),
+		locationCase("sequence/shared-counter", "Each commit of either provider takes its scores from the shared sequence key.",
+			requirement, sharedCounter),
+		locationCase("sequence/late-starter", "A provider whose first write comes after many of the other's still "+
+			"writes the current value.", requirement, lateStarter),
+		locationCase("version/fresh", "No version of a key is ever issued twice, whichever provider issues it and "+
+			"whatever was deleted between.", "L3.version-fresh "+requirement, freshVersions),
+		locationCase("concurrent/increments", "Concurrent read-and-replace loops of both providers on one key lose no update.",
+			"L9.interop-read L4.version", increments),
+		locationCase("concurrent/create", "Of concurrent creations of one key by both providers exactly one applies.",
+			"L4.missing L9.interop-read", creations),
+		locationCase("concurrent/burst", "Concurrent Puts of both providers to one key all apply, with different versions, "+
+			"and both read the same at the end.", "L4.burst "+requirement+" L3.version-fresh", burst),
 	}
 }
 

@@ -13,30 +13,27 @@ import (
 func snapshotCases() []harness.Case {
 	var cases []harness.Case
 	for _, d := range disturbances {
-		cases = append(cases, bothWays(harness.Case{
-			ID: "interop/snapshot/" + d.name, Title: "An open scan of one provider stays whole while the other " + d.title + ".",
-			Requirements: []string{"L9.interop-snapshot", "L5.snapshot"}, Needs: location,
-		}, func(t *harness.T, one, other party) {
-			want := seed("L9.interop-snapshot", one, other, 9)
-			if d.before != nil {
-				want = d.before(t, one, other, want)
-			}
-			first := one.page("L9.interop-snapshot", spi.ScanRequest{Prefix: "p/", Limit: 2})
-			// On a slow machine the brief record is over before the scan begins.
-			want = slices.DeleteFunc(want, func(i spi.Item) bool {
-				return i.Value.ExpiresAt != spi.NoExpiry && i.Value.ExpiresAt <= first.StoreNow
-			})
-			d.during(t, one, other)
-			t.Equal("L9.interop-snapshot", "the scan that "+one.name+" opened before "+other.name+" wrote", want,
-				one.finish("L9.interop-snapshot", "p/", 2, first))
-		})...)
+		cases = append(cases, bothWays(locationCase, "snapshot/"+d.name,
+			"An open scan of one provider stays whole while the other "+d.title+".", "L9.interop-snapshot L5.snapshot",
+			func(t *harness.T, one, other party) {
+				want := seed("L9.interop-snapshot", one, other, 9)
+				if d.before != nil {
+					want = d.before(t, one, other, want)
+				}
+				first := one.page("L9.interop-snapshot", spi.ScanRequest{Prefix: "p/", Limit: 2})
+				// On a slow machine the brief record is over before the scan begins.
+				want = slices.DeleteFunc(want, func(i spi.Item) bool {
+					return i.Value.ExpiresAt != spi.NoExpiry && i.Value.ExpiresAt <= first.StoreNow
+				})
+				d.during(t, one, other)
+				t.Equal("L9.interop-snapshot", "the scan that "+one.name+" opened before "+other.name+" wrote", want,
+					one.finish("L9.interop-snapshot", "p/", 2, first))
+			})...)
 	}
 	cases = append(cases, agedCases()...)
-	return append(cases, harness.Case{
-		ID: "interop/snapshot/two-open", Title: "Scans that both providers opened at different times each show the records " +
-			"of their own first page.",
-		Requirements: []string{snapshotRule, "L9.interop-scan"}, Needs: location, Run: twoOpen,
-	})
+	return append(cases, locationCase("snapshot/two-open",
+		"Scans that both providers opened at different times each show the records of their own first page.",
+		snapshotRule+" L9.interop-scan", twoOpen))
 }
 
 const snapshotRule = "L9.interop-snapshot"

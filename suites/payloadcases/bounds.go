@@ -16,14 +16,14 @@ import (
 
 // boundCases: the most chunks and the largest ones (P3.bounds).
 func boundCases() []harness.Case {
-	largest := payloadCase("bounds/largest-chunk",
+	largest := relocationCase("bounds/largest-chunk",
 		"The frame of a chunk of 64 MiB, a blob of 64 MiB and 23 bytes, comes back whole.",
 		"P3.bounds R3.size", largestChunk)
 	largest.Heavy = true
-	large := payloadCase("bounds/200-mib", "A payload of 200 MiB in four chunks comes back whole.",
+	large := relocationCase("bounds/200-mib", "A payload of 200 MiB in four chunks comes back whole.",
 		"P3.bounds P3.index P3.join-order", func(t *harness.T) { stream(t, 200<<20) })
 	large.Heavy, large.Large, large.Timeout = true, true, 5*time.Minute
-	most := payloadCase("bounds/most-chunks", "A payload of 4,096 chunks has all of them in its index and comes back whole.",
+	most := relocationCase("bounds/most-chunks", "A payload of 4,096 chunks has all of them in its index and comes back whole.",
 		"P3.bounds P3.index", mostChunks)
 	most.Slow = true
 	most.Timeout = 2 * time.Minute // for thousands of operations through a slow adapter

@@ -12,13 +12,13 @@ import (
 // endCases: how payloads end, by deletion or by themselves (R6.orphan).
 func endCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("delete/whole", "Deleting removes index and chunks, as often as it is asked, and "+
+		relocationCase("delete/whole", "Deleting removes index and chunks, as often as it is asked, and "+
 			"leaves other payloads alone.",
 			"R4.delete R3.no-dedupe", deleteWhole),
-		payloadCase("orphan/chunks", "Chunks that got no index disappear after their retention, while a "+
+		relocationCase("orphan/chunks", "Chunks that got no index disappear after their retention, while a "+
 			"payload beside them stays.",
 			"R6.orphan R6.published", orphanChunks),
-		payloadCase("orphan/payload", "A payload that nobody renews disappears whole after its retention.",
+		relocationCase("orphan/payload", "A payload that nobody renews disappears whole after its retention.",
 			"R6.orphan P3.data-lost", orphanPayload),
 	}
 }

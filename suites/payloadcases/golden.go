@@ -20,13 +20,13 @@ import (
 // they stand in Redis (P3.frame, P3.index).
 func goldenCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("golden/stored", "The golden payload, stored through the target, stands in Redis as the "+
+		relocationCase("golden/stored", "The golden payload, stored through the target, stands in Redis as the "+
 			"golden frame and index.",
 			"P3.frame P3.index R8.key R8.string", goldenStored, harness.NeedLayout),
-		payloadCase("golden/vectors", "Every frame and index of the fixture stands in Redis and comes back with "+
+		relocationCase("golden/vectors", "Every frame and index of the fixture stands in Redis and comes back with "+
 			"the bytes it was put with.",
 			"P3.frame P3.index R8.key R8.string", goldenVectors, harness.NeedLayout),
-		payloadCase("golden/planted", "The golden frame and index, planted in Redis as another language writes them, "+
+		relocationCase("golden/planted", "The golden frame and index, planted in Redis as another language writes them, "+
 			"join to the golden payload.",
 			"P3.frame P3.index", goldenPlanted, harness.NeedLayout),
 	}

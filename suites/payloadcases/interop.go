@@ -11,10 +11,11 @@ import (
 // interopCases: the target and the reference share payloads (R8.interop-read).
 func interopCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("interop/from-target", "A payload of the target is joined, renewed, completed and deleted by the reference.",
+		relocationCase("interop/from-target", "A payload of the target is joined, renewed, completed and "+
+			"deleted by the reference.",
 			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onTarget(t), onReference(t)) },
 			harness.NeedLayout),
-		payloadCase("interop/from-reference", "A payload of the reference is joined, renewed, completed "+
+		relocationCase("interop/from-reference", "A payload of the reference is joined, renewed, completed "+
 			"and deleted by the target.",
 			"R8.interop-read P3.frame P3.data-lost", func(t *harness.T) { shared(t, onReference(t), onTarget(t)) },
 			harness.NeedLayout),

@@ -14,7 +14,7 @@ import (
 // (P3.join-order).
 func joinCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("join-order/scattered", "Chunks that are stored and read in any order and at the same time make up the "+
+		relocationCase("join-order/scattered", "Chunks that are stored and read in any order and at the same time make up the "+
 			"payload in the index's order.",
 			"P3.join-order", func(t *harness.T) {
 				f := onTarget(t)
@@ -24,7 +24,7 @@ func joinCases() []harness.Case {
 				t.EqualBytes("P3.join-order", "the payload", data, f.gather("P3.join-order", x))
 				f.whole("P3.join-order", "p", data)
 			}),
-		payloadCase("join-order/together", "Readers of several payloads that share an instance each get their own.",
+		relocationCase("join-order/together", "Readers of several payloads that share an instance each get their own.",
 			"P3.join-order", joinedTogether),
 	}
 }

@@ -19,11 +19,11 @@ import (
 func lostCases() []harness.Case {
 	var cases []harness.Case
 	for _, d := range damages {
-		cases = append(cases, payloadCase("lost/"+d.slug,
+		cases = append(cases, relocationCase("lost/"+d.slug,
 			d.title+" makes the whole payload DataLost, and renewing extends no part of it.",
 			"P3.data-lost P3.renew", func(t *harness.T) { damaged(t, d) }))
 	}
-	return append(cases, payloadCase("lost/behind-the-target",
+	return append(cases, relocationCase("lost/behind-the-target",
 		"What was read before and then removed, altered, truncated or swapped in Redis itself is DataLost on the next read.",
 		"P3.data-lost P3.frame R8.key R8.string", damagedInRedis, harness.NeedLayout))
 }

@@ -13,15 +13,16 @@ import (
 // orderCases: chunks first, the index last (P3.store-order).
 func orderCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("store-order/visible", "When the index is about to be stored every chunk can be read "+
+		relocationCase("store-order/visible", "When the index is about to be stored every chunk can be read "+
 			"through another instance.",
 			"P3.store-order", chunksVisible),
-		payloadCase("store-order/taken-chunk", "A chunk whose reference holds other bytes ends storing: there is no "+
+		relocationCase("store-order/taken-chunk", "A chunk whose reference holds other bytes ends storing: there is no "+
 			"index, and those bytes stay.",
 			"P3.store-order R4.put-compare R4.put-keeps", takenChunk),
-		payloadCase("store-order/taken-index", "An index whose reference holds other bytes is not stored, and those bytes stay.",
+		relocationCase("store-order/taken-index",
+			"An index whose reference holds other bytes is not stored, and those bytes stay.",
 			"R4.put-compare R4.put-keeps P3.store-order P3.index", takenIndex),
-		payloadCase("store-order/completed", "Storing that broke off has left no index; the same payload stored again "+
+		relocationCase("store-order/completed", "Storing that broke off has left no index; the same payload stored again "+
 			"completes it, again and again.",
 			"P3.store-order R4.put-compare P3.data-lost", completed),
 	}

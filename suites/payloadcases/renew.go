@@ -11,14 +11,14 @@ import (
 // renewCases: how long payloads are kept (P3.renew, P3.defaults).
 func renewCases() []harness.Case {
 	return []harness.Case{
-		payloadCase("renew/extends", "Renewing extends every chunk, as another instance can see before "+
+		relocationCase("renew/extends", "Renewing extends every chunk, as another instance can see before "+
 			"the index is extended too.",
 			"P3.renew R4.renew", renewExtends),
-		payloadCase("renew/keeps-alive", "A payload that was renewed is whole when its first retention is over.",
+		relocationCase("renew/keeps-alive", "A payload that was renewed is whole when its first retention is over.",
 			"P3.renew R6.published", renewKeepsAlive),
-		payloadCase("renew/due", "A renewal is due when 12 hours remain by the store's expiry and clock, and not before.",
+		relocationCase("renew/due", "A renewal is due when 12 hours remain by the store's expiry and clock, and not before.",
 			"P3.defaults R4.renew", renewDue),
-		payloadCase("defaults/retention", "Chunks and index are kept for 24 hours by default.",
+		relocationCase("defaults/retention", "Chunks and index are kept for 24 hours by default.",
 			"P3.defaults R4.put", defaultRetention),
 	}
 }

@@ -22,19 +22,19 @@ func roundTripCases() []harness.Case {
 		{"chunk-plus-1", "A payload one byte longer than a chunk", chunkSize + 1, 2},
 		{"many-chunks", "A payload of many chunks", 30*chunkSize + 7, 31},
 	} {
-		cases = append(cases, payloadCase("round-trip/"+row.slug, row.title+" comes back whole.",
+		cases = append(cases, relocationCase("round-trip/"+row.slug, row.title+" comes back whole.",
 			"P3.bounds P3.join-order P3.index",
 			func(t *harness.T) { roundTrip(t, onTarget(t), "P3.bounds", row.length, row.chunks) }))
 	}
 	return append(cases,
-		payloadCase("round-trip/1-mib-chunks", "A payload in chunks of 1 MiB comes back whole.",
+		relocationCase("round-trip/1-mib-chunks", "A payload in chunks of 1 MiB comes back whole.",
 			"P3.frame P3.join-order P3.bounds P3.index",
 			func(t *harness.T) {
 				f := onTarget(t)
 				f.ChunkSize = 1 << 20
 				roundTrip(t, f, "P3.frame", 2<<20+5, 3)
 			}),
-		payloadCase("round-trip/side-by-side", "Payloads that are stored and joined at the same time each come back whole.",
+		relocationCase("round-trip/side-by-side", "Payloads that are stored and joined at the same time each come back whole.",
 			"P3.join-order R3.no-dedupe", sideBySide),
 	)
 }

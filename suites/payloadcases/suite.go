@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/reference/payload"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // Cases returns all cases of the suite.
@@ -43,14 +43,7 @@ const (
 	chunkSize = 64
 )
 
-// payloadCase is a case on the Relocation Store. The requirements are separated
-// by spaces, the main one first.
-func payloadCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
-	return harness.Case{
-		ID: "payload/" + id, Title: title, Requirements: strings.Fields(requirements),
-		Needs: append([]harness.Need{harness.NeedRelocation}, needs...), Run: run,
-	}
-}
+var relocationCase = kit.Cases("payload", harness.NeedRelocation)
 
 // framework keeps payloads in one instance of a provider.
 type framework struct {

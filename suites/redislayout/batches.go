@@ -21,16 +21,13 @@ func batchCases() []harness.Case {
 		{"delete", "a Delete", spi.Delete{Key: "bad"}},
 	} {
 		for _, w := range wrongTypes {
-			cases = append(cases, harness.Case{
-				ID: fmt.Sprintf("redislayout/unreadable/batch-%s-%s", last.slug, w.name),
-				Title: fmt.Sprintf("A batch that ends with %s of a record whose Redis key is a %s applies whole, or "+
+			cases = append(cases, locationCase(fmt.Sprintf("unreadable/batch-%s-%s", last.slug, w.name),
+				fmt.Sprintf("A batch that ends with %s of a record whose Redis key is a %s applies whole, or "+
 					"fails and changes nothing.", last.title, w.name),
-				Requirements: []string{"L4.all-or-nothing", "L9.unknown-tag"}, Needs: location,
-				Run: func(t *harness.T) {
+				"L4.all-or-nothing L9.unknown-tag", func(t *harness.T) {
 					plantType(t, w.plant, "bad")
 					endsBadly(t, last.mutation)
-				},
-			})
+				}))
 		}
 	}
 	return cases

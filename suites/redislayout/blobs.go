@@ -17,40 +17,24 @@ import (
 // R8.string).
 func blobCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/blob/key", Title: "A payload stands at a Redis key that ends in its reference " +
-				"exactly as it was issued.",
-			Requirements: []string{"R8.key", "R8.string"}, Needs: relocation, Run: blobKeys,
-		},
-		{
-			ID: "redislayout/blob/raw-bytes", Title: "A payload is a Redis string of its raw bytes, be they empty, " +
-				"text or any of the 256.",
-			Requirements: []string{"R8.string", "R8.key"}, Needs: relocation, Run: blobBytes,
-		},
-		{
-			ID: "redislayout/blob/expiry", Title: "Put sets a native expiry in milliseconds, the one that it reports.",
-			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation,
-			Run: func(t *harness.T) {
+		relocationCase("blob/key", "A payload stands at a Redis key that ends in its reference exactly as it was issued.",
+			"R8.key R8.string", blobKeys),
+		relocationCase("blob/raw-bytes", "A payload is a Redis string of its raw bytes, be they empty, text or any of the 256.",
+			"R8.string R8.key", blobBytes),
+		relocationCase("blob/expiry", "Put sets a native expiry in milliseconds, the one that it reports.",
+			"R8.string R8.key R3.expiry-clock", func(t *harness.T) {
 				checkExpiry(t, "the expiry after Put", 61_500,
 					func() spi.Millis { return t.Relocation().MustStore("r", []byte("p"), 61_500).ExpiresAt })
-			},
-		},
-		{
-			ID: "redislayout/blob/renew", Title: "Renew sets a new native expiry on the same Redis key and leaves the bytes " +
-				"alone, be it later or earlier.",
-			Requirements: []string{"R8.string", "R8.key", "R3.expiry-clock"}, Needs: relocation, Run: blobRenew,
-		},
-		{
-			ID: "redislayout/blob/delete", Title: "Delete removes the payload's Redis key.",
-			Requirements: []string{"R8.string", "R8.key"}, Needs: relocation,
-			Run: func(t *harness.T) {
-				t.Relocation().MustStore("r", []byte("p"), hour)
-				checkBlob(t, t.Redis(), "r", []byte("p"))
-				t.Relocation().MustDelete("r")
-				kind := raw.On(t).Type(layout.BlobKey(t.KeyPrefix(), "r"))
-				t.Checkf(kind == "none", "R8.string", "the deleted payload's Redis key still holds a %s", kind)
-			},
-		},
+			}),
+		relocationCase("blob/renew", "Renew sets a new native expiry on the same Redis key and leaves the bytes alone, "+
+			"be it later or earlier.", "R8.string R8.key R3.expiry-clock", blobRenew),
+		relocationCase("blob/delete", "Delete removes the payload's Redis key.", "R8.string R8.key", func(t *harness.T) {
+			t.Relocation().MustStore("r", []byte("p"), hour)
+			checkBlob(t, t.Redis(), "r", []byte("p"))
+			t.Relocation().MustDelete("r")
+			kind := raw.On(t).Type(layout.BlobKey(t.KeyPrefix(), "r"))
+			t.Checkf(kind == "none", "R8.string", "the deleted payload's Redis key still holds a %s", kind)
+		}),
 	}
 }
 
@@ -119,38 +103,27 @@ func blobRenew(t *harness.T) {
 // provider leaves (R8.interop-read, R8.unknown).
 func foreignBlobCases() []harness.Case {
 	cases := []harness.Case{
-		{
-			ID: "redislayout/foreign/blob", Title: "A payload of another provider reads, compares, renews and is " +
-				"deleted like an own one.",
-			Requirements: []string{"R8.interop-read", "R8.string", "R8.key"}, Needs: relocation, Run: foreignBlob,
-		},
-		{
-			ID:           "redislayout/unreadable/blob-without-expiry",
-			Title:        "A string without expiry is an explicit store failure in Put, Read and Renew.",
-			Requirements: []string{"R8.unknown"}, Needs: relocation,
-			Run: func(t *harness.T) {
+		relocationCase("foreign/blob", "A payload of another provider reads, compares, renews and is deleted like an own one.",
+			"R8.interop-read R8.string R8.key", foreignBlob),
+		relocationCase("unreadable/blob-without-expiry",
+			"A string without expiry is an explicit store failure in Put, Read and Renew.", "R8.unknown", func(t *harness.T) {
 				refusesBlob(t, func(c redis.Cmdable, key string) error { return c.Set(t.Context(), key, "payload", 0).Err() })
-			},
-		},
+			}),
 	}
 	for _, w := range wrongTypes {
 		if w.name == "string" {
 			continue
 		}
-		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/blob-type-" + w.name,
-			Title: fmt.Sprintf("A payload's Redis key that is %s is an explicit store failure in Put, Read and Renew.",
-				w.title),
-			Requirements: []string{"R8.unknown"}, Needs: relocation,
-			Run: func(t *harness.T) {
+		cases = append(cases, relocationCase("unreadable/blob-type-"+w.name,
+			fmt.Sprintf("A payload's Redis key that is %s is an explicit store failure in Put, Read and Renew.",
+				w.title), "R8.unknown", func(t *harness.T) {
 				refusesBlob(t, func(c redis.Cmdable, key string) error {
 					if err := w.plant(t, c, key); err != nil {
 						return err
 					}
 					return c.PExpire(t.Context(), key, time.Hour).Err() // with one, so that the type alone is wrong
 				})
-			},
-		})
+			}))
 	}
 	return cases
 }

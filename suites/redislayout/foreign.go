@@ -18,50 +18,24 @@ const farAhead spi.Millis = 9_000_000_000_000
 // (L9.interop-read).
 func foreignCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/foreign/values", Title: "Keys and values of another provider, on both sides of every str " +
-				"width, read as they are.",
-			Requirements: []string{"L9.interop-read"}, Needs: location, Run: foreignValues,
-		},
-		{
-			ID: "redislayout/foreign/versions", Title: "A version in another provider's own form comes back as it is " +
-				"and works in a condition.",
-			Requirements: []string{"L9.interop-read"}, Needs: location, Run: foreignVersions,
-		},
-		{
-			ID: "redislayout/foreign/expiring", Title: "A record of another provider with an expiry ahead reads " +
-				"with exactly that expiry.",
-			Requirements: []string{"L9.interop-read", "L9.expiry-field"}, Needs: location, Run: foreignExpiring,
-		},
-		{
-			ID: "redislayout/foreign/expired", Title: "A record of another provider with an expiry of any width " +
-				"in the past is Missing.",
-			Requirements: []string{"L9.interop-read", "L9.expiry-field"}, Needs: location, Run: foreignExpired,
-		},
-		{
-			ID: "redislayout/foreign/expires-meanwhile", Title: "A record of another provider is Missing from its expiry on.",
-			Requirements: []string{"L9.interop-read", "L3.expired-missing"}, Needs: location, Run: foreignExpires,
-		},
-		{
-			ID: "redislayout/foreign/tombstone", Title: "A tombstone of another provider is Missing, also with " +
-				"older members below it.",
-			Requirements: []string{"L9.tombstone", "L9.interop-read"}, Needs: location, Run: foreignTombstone,
-		},
-		{
-			ID: "redislayout/foreign/newest", Title: "Of several members the one with the highest score counts, not " +
-				"the last in byte order.",
-			Requirements: []string{"L9.zset", "L9.interop-read"}, Needs: location, Run: foreignNewest,
-		},
-		{
-			ID: "redislayout/foreign/overwrite", Title: "A record of another provider is overwritten and " +
-				"deleted like an own one.",
-			Requirements: []string{"L9.interop-read", "L9.zset", "L9.tombstone"}, Needs: location, Run: foreignOverwrite,
-		},
-		{
-			ID: "redislayout/foreign/scan", Title: "A scan shows the live records of another provider and neither its " +
-				"tombstones nor its expired ones.",
-			Requirements: []string{"L9.interop-scan"}, Needs: location, Run: foreignScan,
-		},
+		locationCase("foreign/values", "Keys and values of another provider, on both sides of every str width, read as they are.",
+			"L9.interop-read", foreignValues),
+		locationCase("foreign/versions", "A version in another provider's own form comes back as it is and works in a condition.",
+			"L9.interop-read", foreignVersions),
+		locationCase("foreign/expiring", "A record of another provider with an expiry ahead reads with exactly that expiry.",
+			"L9.interop-read L9.expiry-field", foreignExpiring),
+		locationCase("foreign/expired", "A record of another provider with an expiry of any width in the past is Missing.",
+			"L9.interop-read L9.expiry-field", foreignExpired),
+		locationCase("foreign/expires-meanwhile", "A record of another provider is Missing from its expiry on.",
+			"L9.interop-read L3.expired-missing", foreignExpires),
+		locationCase("foreign/tombstone", "A tombstone of another provider is Missing, also with older members below it.",
+			"L9.tombstone L9.interop-read", foreignTombstone),
+		locationCase("foreign/newest", "Of several members the one with the highest score counts, not the last in byte order.",
+			"L9.zset L9.interop-read", foreignNewest),
+		locationCase("foreign/overwrite", "A record of another provider is overwritten and deleted like an own one.",
+			"L9.interop-read L9.zset L9.tombstone", foreignOverwrite),
+		locationCase("foreign/scan", "A scan shows the live records of another provider and neither its "+
+			"tombstones nor its expired ones.", "L9.interop-scan", foreignScan),
 	}
 }
 

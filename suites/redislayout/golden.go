@@ -20,31 +20,16 @@ import (
 // R9.golden), and the framework's record version (L9.recordversion).
 func goldenCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/golden/keys", Title: "The target stores every logical key of the golden fixture at " +
-				"the fixture's Redis key.",
-			Requirements: []string{"L9.golden", "L9.key"}, Needs: location, Run: goldenKeys,
-		},
-		{
-			ID: "redislayout/golden/read", Title: "The golden members, planted as they are, read as the records that they " +
-				"hold, tombstone and expired one included.",
-			Requirements: []string{"L9.golden", "L9.interop-read"}, Needs: location, Run: goldenRead,
-		},
-		{
-			ID: "redislayout/golden/write", Title: "The golden records, put by the target, become the golden members, " +
-				"apart from the version.",
-			Requirements: []string{"L9.golden", "L9.member"}, Needs: location, Run: goldenWrite,
-		},
-		{
-			ID: "redislayout/golden/relocation", Title: "The golden payload stands at the golden key with the golden bytes, " +
-				"written by the target or planted.",
-			Requirements: []string{"R9.golden", "R8.key"}, Needs: relocation, Run: goldenBlob,
-		},
-		{
-			ID:           "redislayout/golden/record-version",
-			Title:        "A record with another recordVersion comes back unaltered, so that the framework's decoder refuses it.",
-			Requirements: []string{"L9.recordversion", "L9.golden"}, Needs: location, Run: recordVersion,
-		},
+		locationCase("golden/keys", "The target stores every logical key of the golden fixture at the fixture's Redis key.",
+			"L9.golden L9.key", goldenKeys),
+		locationCase("golden/read", "The golden members, planted as they are, read as the records that they hold, tombstone "+
+			"and expired one included.", "L9.golden L9.interop-read", goldenRead),
+		locationCase("golden/write", "The golden records, put by the target, become the golden members, apart from the version.",
+			"L9.golden L9.member", goldenWrite),
+		relocationCase("golden/relocation", "The golden payload stands at the golden key with the golden bytes, written "+
+			"by the target or planted.", "R9.golden R8.key", goldenBlob),
+		locationCase("golden/record-version", "A record with another recordVersion comes back unaltered, so that the "+
+			"framework's decoder refuses it.", "L9.recordversion L9.golden", recordVersion),
 	}
 }
 

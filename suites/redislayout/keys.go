@@ -10,37 +10,23 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/redisenv"
 	"github.com/zlink-systems/zlink-conformance/reference/layout"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 	"github.com/zlink-systems/zlink-conformance/suites/redislayout/raw"
 )
 
 // keyCases: names of Redis keys (L9.key, L9.slot, R8.apart).
 func keyCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/keys/record", Title: "A record stands at the SHA-256 of its logical key, " +
-				"whatever characters that holds.",
-			Requirements: []string{"L9.key", "L9.member"}, Needs: location, Run: recordKeys,
-		},
-		{
-			ID: "redislayout/keys/one-slot", Title: "After a busy life every Redis key of the store carries the " +
-				"hash tag zlink-location-v3.",
-			Requirements: []string{"L9.slot"}, Needs: location, Run: oneSlot,
-		},
-		{
-			ID: "redislayout/keys/blob-slot", Title: "After a busy life every Redis key of the relocation store carries the " +
-				"hash tag zlink-relocation-v1.",
-			Requirements: []string{"R8.slot"}, Needs: relocation, Run: blobSlot,
-		},
-		{
-			ID: "redislayout/keys/stores-apart", Title: "Both stores on one prefix, with the same names in " +
-				"both, share no Redis key.",
-			Requirements: []string{"R8.apart", "L10.two-stores"}, Needs: both, Run: storesApart,
-		},
-		{
-			ID: "redislayout/keys/cluster", Slow: true,
-			Title:        "Both stores keep their contract on a server in cluster mode, which refuses commands over two slots.",
-			Requirements: []string{"L9.slot", "R8.slot"}, Needs: both, Run: onCluster,
-		},
+		locationCase("keys/record", "A record stands at the SHA-256 of its logical key, whatever characters that holds.",
+			"L9.key L9.member", recordKeys),
+		locationCase("keys/one-slot", "After a busy life every Redis key of the store carries the hash tag zlink-location-v3.",
+			"L9.slot", oneSlot),
+		relocationCase("keys/blob-slot", "After a busy life every Redis key of the relocation store carries the hash "+
+			"tag zlink-relocation-v1.", "R8.slot", blobSlot),
+		bothCase("keys/stores-apart", "Both stores on one prefix, with the same names in both, share no Redis key.",
+			"R8.apart L10.two-stores", storesApart),
+		kit.Slow(bothCase("keys/cluster", "Both stores keep their contract on a server in cluster mode, which refuses "+
+			"commands over two slots.", "L9.slot R8.slot", onCluster)),
 	}
 }
 

@@ -19,16 +19,10 @@ import (
 // converted (L9.no-legacy, R8.no-legacy).
 func legacyCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/legacy/location", Title: "Records under other key layouts are Missing, appear in no " +
-				"scan and stay as they are.",
-			Requirements: []string{"L9.no-legacy"}, Needs: location, Run: legacyRecords,
-		},
-		{
-			ID: "redislayout/legacy/relocation", Title: "Payloads under other key layouts are Missing, never AlreadyStored or " +
-				"Conflict, and stay as they are.",
-			Requirements: []string{"R8.no-legacy"}, Needs: relocation, Run: legacyBlobs,
-		},
+		locationCase("legacy/location", "Records under other key layouts are Missing, appear in no scan and stay as they are.",
+			"L9.no-legacy", legacyRecords),
+		relocationCase("legacy/relocation", "Payloads under other key layouts are Missing, never AlreadyStored or "+
+			"Conflict, and stay as they are.", "R8.no-legacy", legacyBlobs),
 	}
 }
 

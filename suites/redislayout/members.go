@@ -13,62 +13,40 @@ import (
 // L9.expiry-field).
 func memberCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/member/key-widths", Title: "Keys on both sides of every str width are written as " +
-				"Redis's cmsgpack writes them.",
-			Requirements: []string{"L9.member"}, Needs: location,
-			Run: func(t *harness.T) {
+		locationCase("member/key-widths", "Keys on both sides of every str width are written as Redis's cmsgpack writes them.",
+			"L9.member", func(t *harness.T) {
 				for _, n := range []int{1, 31, 32, 255, 256, 1023, 1024} {
 					checkPut(t, spi.Key(strings.Repeat("k", n)), []byte("v"), nil)
 				}
 				checkPut(t, spi.Key(strings.Repeat("é", 16)), []byte("v"), nil) // 16 characters, 32 bytes
-			},
-		},
-		{
-			ID: "redislayout/member/value-widths", Title: "Values on both sides of every str width are written as " +
-				"Redis's cmsgpack writes them.",
-			Requirements: []string{"L9.member"}, Needs: location,
-			Run: func(t *harness.T) {
-				for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
-					checkPut(t, spi.Key(fmt.Sprint("value of ", n)), t.RandomBytes(n), nil)
-				}
-			},
-		},
-		{
-			ID: "redislayout/member/expiry", Title: "expiresAtMs is the expiry that the store reports, as the smallest " +
-				"unsigned integer, and 0 for none.",
-			Requirements: []string{"L9.expiry-field", "L9.member"}, Needs: location,
-			Run: func(t *harness.T) {
-				for _, retention := range []*spi.Retention{nil, spi.For(60_000), spi.For(hour), spi.For(24 * hour),
-					spi.For(3650 * 24 * hour)} {
-					checkPut(t, "k", []byte("v"), retention)
-				}
-				checkPut(t, "k", []byte("durable again"), nil)
-			},
-		},
-		{
-			ID:           "redislayout/member/expiry-fraction",
-			Title:        "A retention with a fraction of a millisecond is stored as a whole number of milliseconds.",
-			Requirements: []string{"L9.expiry-field", "L9.member"}, Needs: location,
-			Run: func(t *harness.T) { checkPut(t, "k", []byte("v"), spi.For(hour+0.5)) },
-		},
-		{
-			ID: "redislayout/member/raw-bytes", Title: "A value stands in its member as it is, be it all 256 bytes, text, " +
-				"JSON, digits or base64.",
-			Requirements: []string{"L9.raw-bytes", "L9.member"}, Needs: location,
-			Run: func(t *harness.T) {
-				every := harness.EveryByte()
-				for i, value := range [][]byte{every, []byte("text"), []byte(`{"recordVersion":1}`), []byte("12345"),
-					[]byte("AQIDBA=="), {0}, {0x01, 0x95}, []byte("\xff\xfe")} {
-					checkPut(t, spi.Key(fmt.Sprint("k", i)), value, nil)
-				}
-			},
-		},
-		{
-			ID: "redislayout/member/batch", Title: "Every Put of a batch writes its own member with the version " +
-				"that Applied names for it.",
-			Requirements: []string{"L9.member", "L4.applied"}, Needs: location, Run: batchMembers,
-		},
+			}),
+		locationCase("member/value-widths", "Values on both sides of every str width are written as "+
+			"Redis's cmsgpack writes them.", "L9.member", func(t *harness.T) {
+			for _, n := range []int{0, 1, 31, 32, 255, 256, 65535, 65536, spi.MaxValueBytes} {
+				checkPut(t, spi.Key(fmt.Sprint("value of ", n)), t.RandomBytes(n), nil)
+			}
+		}),
+		locationCase("member/expiry", "expiresAtMs is the expiry that the store reports, as the smallest unsigned "+
+			"integer, and 0 for none.", "L9.expiry-field L9.member", func(t *harness.T) {
+			for _, retention := range []*spi.Retention{nil, spi.For(60_000), spi.For(hour), spi.For(24 * hour),
+				spi.For(3650 * 24 * hour)} {
+				checkPut(t, "k", []byte("v"), retention)
+			}
+			checkPut(t, "k", []byte("durable again"), nil)
+		}),
+		locationCase("member/expiry-fraction", "A retention with a fraction of a millisecond is stored as a whole "+
+			"number of milliseconds.", "L9.expiry-field L9.member",
+			func(t *harness.T) { checkPut(t, "k", []byte("v"), spi.For(hour+0.5)) }),
+		locationCase("member/raw-bytes", "A value stands in its member as it is, be it all 256 bytes, text, "+
+			"JSON, digits or base64.", "L9.raw-bytes L9.member", func(t *harness.T) {
+			every := harness.EveryByte()
+			for i, value := range [][]byte{every, []byte("text"), []byte(`{"recordVersion":1}`), []byte("12345"),
+				[]byte("AQIDBA=="), {0}, {0x01, 0x95}, []byte("\xff\xfe")} {
+				checkPut(t, spi.Key(fmt.Sprint("k", i)), value, nil)
+			}
+		}),
+		locationCase("member/batch", "Every Put of a batch writes its own member with the version that Applied names for it.",
+			"L9.member L4.applied", batchMembers),
 	}
 }
 

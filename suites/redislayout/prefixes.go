@@ -13,27 +13,19 @@ import (
 // (L9.prefix, R8.prefix).
 func prefixCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/prefix/location-braces",
-			Title: "A key prefix with a brace is refused, and as an argument error, when a location store " +
-				"is opened or first used.",
-			Requirements: []string{"L9.prefix", "L9.prefix-kind"}, Needs: location,
-			Run: func(t *harness.T) {
-				refusesBraces(t, "L9.prefix", func(prefix string) error {
-					store, err := t.Target().TryOpenLocation(harness.Store{KeyPrefix: prefix})
-					if err == nil {
-						_, err = store.Read(t.Context(), "k")
-					}
-					return err
-				})
-			},
-		},
-		{
-			ID: "redislayout/prefix/relocation-braces",
-			Title: "A key prefix with a brace is refused, and as an argument error, when a relocation store " +
-				"is opened or first used.",
-			Requirements: []string{"R8.prefix", "R8.prefix-kind"}, Needs: relocation,
-			Run: func(t *harness.T) {
+		locationCase("prefix/location-braces", "A key prefix with a brace is refused, and as an argument error, when a "+
+			"location store is opened or first used.", "L9.prefix L9.prefix-kind", func(t *harness.T) {
+			refusesBraces(t, "L9.prefix", func(prefix string) error {
+				store, err := t.Target().TryOpenLocation(harness.Store{KeyPrefix: prefix})
+				if err == nil {
+					_, err = store.Read(t.Context(), "k")
+				}
+				return err
+			})
+		}),
+		relocationCase("prefix/relocation-braces",
+			"A key prefix with a brace is refused, and as an argument error, when a relocation store is opened or first used.",
+			"R8.prefix R8.prefix-kind", func(t *harness.T) {
 				refusesBraces(t, "R8.prefix", func(prefix string) error {
 					store, err := t.Target().TryOpenRelocation(harness.Store{KeyPrefix: prefix})
 					if err == nil {
@@ -41,30 +33,18 @@ func prefixCases() []harness.Case {
 					}
 					return err
 				})
-			},
-		},
-		{
-			ID: "redislayout/prefix/location-characters",
-			Title: "Glob characters, spaces, colons, quotes and non-ASCII text in a key prefix stand in the " +
-				"Redis keys as they are.",
-			Requirements: []string{"L9.prefix", "L9.key"}, Needs: location, Run: prefixCharacters,
-		},
-		{
-			ID:           "redislayout/prefix/relocation-characters",
-			Title:        "The same characters in the key prefix of a relocation store stand in its Redis keys as they are.",
-			Requirements: []string{"R8.prefix", "R8.key"}, Needs: relocation, Run: blobPrefixCharacters,
-		},
-		{
-			ID: "redislayout/prefix/location-apart",
-			Title: "Stores of different key prefixes never see or change each other's records, also if one " +
-				"prefix begins the other.",
-			Requirements: []string{"L9.prefix"}, Needs: location, Run: prefixesApart,
-		},
-		{
-			ID:           "redislayout/prefix/relocation-apart",
-			Title:        "Relocation stores of different key prefixes never see or change each other's payloads.",
-			Requirements: []string{"R8.prefix"}, Needs: relocation, Run: blobPrefixesApart,
-		},
+			}),
+		locationCase("prefix/location-characters",
+			"Glob characters, spaces, colons, quotes and non-ASCII text in a key prefix stand in the Redis keys as they are.",
+			"L9.prefix L9.key", prefixCharacters),
+		relocationCase("prefix/relocation-characters",
+			"The same characters in the key prefix of a relocation store stand in its Redis keys as they are.",
+			"R8.prefix R8.key", blobPrefixCharacters),
+		locationCase("prefix/location-apart", "Stores of different key prefixes never see or change each other's records, "+
+			"also if one prefix begins the other.", "L9.prefix", prefixesApart),
+		relocationCase("prefix/relocation-apart",
+			"Relocation stores of different key prefixes never see or change each other's payloads.", "R8.prefix",
+			blobPrefixesApart),
 	}
 }
 

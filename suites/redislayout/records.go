@@ -12,48 +12,25 @@ import (
 // recordCases: the sorted set and its scores, tombstones (L9.zset, L9.tombstone).
 func recordCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/record/zset", Title: "A record is a sorted set without a native Redis expiry, also when " +
-				"its value has a retention.",
-			Requirements: []string{"L9.interop-snapshot", "L9.zset"}, Needs: location, Run: sortedSet,
-		},
-		{
-			ID: "redislayout/record/score-grows", Title: "Each Put of a key is the member with the highest score and " +
-				"above all scores before it.",
-			Requirements: []string{"L9.zset", "L9.member"}, Needs: location, Run: scoreGrows,
-		},
-		{
-			ID:           "redislayout/record/score-across-keys",
-			Title:        "The scores of one commit are above those of all commits before it, whichever keys they changed.",
-			Requirements: []string{"L9.zset"}, Needs: location, Run: scoreAcrossKeys,
-		},
-		{
-			ID:           "redislayout/record/score-after-recreation",
-			Title:        "A key that was deleted and put again gets a score above all that it had.",
-			Requirements: []string{"L9.zset"}, Needs: location, Run: scoreAfterRecreation,
-		},
-		{
-			ID: "redislayout/record/two-instances", Title: "Two instances of the provider take their scores from one counter.",
-			Requirements: []string{"L9.zset"}, Needs: location, Run: twoInstances,
-		},
-		{
-			ID: "redislayout/record/conflict-writes-nothing", Title: "A Conflict leaves the record's Redis key as it was.",
-			Requirements: []string{"L4.all-or-nothing", "L9.zset"}, Needs: location, Run: conflictWritesNothing,
-		},
-		{
-			ID: "redislayout/tombstone/deleted", Title: "After a Delete the current member is an empty tombstone with a " +
-				"version, or the record's key is gone.",
-			Requirements: []string{"L9.tombstone", "L9.member"}, Needs: location, Run: deletedTombstone,
-		},
-		{
-			ID:           "redislayout/tombstone/open-snapshot",
-			Title:        "A Delete under an open scan leaves an empty tombstone, if anything, and the scan whole.",
-			Requirements: []string{"L9.tombstone", "L9.member", "L5.complete"}, Needs: location, Run: tombstoneUnderScan,
-		},
-		{
-			ID: "redislayout/tombstone/recreated", Title: "A Put after a Delete is a member without the tombstone flag.",
-			Requirements: []string{"L9.tombstone", "L9.zset"}, Needs: location, Run: recreated,
-		},
+		locationCase("record/zset", "A record is a sorted set without a native Redis expiry, also when "+
+			"its value has a retention.", "L9.interop-snapshot L9.zset", sortedSet),
+		locationCase("record/score-grows", "Each Put of a key is the member with the highest score and "+
+			"above all scores before it.", "L9.zset L9.member", scoreGrows),
+		locationCase("record/score-across-keys",
+			"The scores of one commit are above those of all commits before it, whichever keys they changed.", "L9.zset",
+			scoreAcrossKeys),
+		locationCase("record/score-after-recreation", "A key that was deleted and put again gets a score above all that it had.",
+			"L9.zset", scoreAfterRecreation),
+		locationCase("record/two-instances", "Two instances of the provider take their scores from one counter.", "L9.zset",
+			twoInstances),
+		locationCase("record/conflict-writes-nothing", "A Conflict leaves the record's Redis key as it was.",
+			"L4.all-or-nothing L9.zset", conflictWritesNothing),
+		locationCase("tombstone/deleted", "After a Delete the current member is an empty tombstone with a version, or "+
+			"the record's key is gone.", "L9.tombstone L9.member", deletedTombstone),
+		locationCase("tombstone/open-snapshot", "A Delete under an open scan leaves an empty tombstone, if "+
+			"anything, and the scan whole.", "L9.tombstone L9.member L5.complete", tombstoneUnderScan),
+		locationCase("tombstone/recreated", "A Put after a Delete is a member without the tombstone flag.",
+			"L9.tombstone L9.zset", recreated),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // Cases returns all cases of the suite, the Location Store first.
@@ -31,12 +32,13 @@ func Cases() []harness.Case {
 	)
 }
 
-// What the cases need: the official layout and a store.
 var (
-	location   = []harness.Need{harness.NeedLayout, harness.NeedLocation}
-	relocation = []harness.Need{harness.NeedLayout, harness.NeedRelocation}
-	both       = []harness.Need{harness.NeedLayout, harness.NeedLocation, harness.NeedRelocation}
+	locationCase   = kit.Cases("redislayout", location...)
+	relocationCase = kit.Cases("redislayout", harness.NeedLayout, harness.NeedRelocation)
+	bothCase       = kit.Cases("redislayout", harness.NeedLayout, harness.NeedLocation, harness.NeedRelocation)
 )
+
+var location = []harness.Need{harness.NeedLayout, harness.NeedLocation}
 
 // hour outlives every case.
 const hour = 3600_000

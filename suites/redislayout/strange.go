@@ -15,26 +15,15 @@ import (
 // careless provider does not reckon with.
 func strangeCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID:           "redislayout/strange/version-order",
-			Title:        "The member with the highest score counts, whatever order the versions of the members have.",
-			Requirements: []string{"L9.zset"}, Needs: location, Run: versionOrder,
-		},
-		{
-			ID: "redislayout/strange/score-above", Title: "A write over a member with a score above the sequence is refused, " +
-				"or shown by the next read.",
-			Requirements: []string{"L9.score-above"}, Needs: location, Run: scoreAbove,
-		},
-		{
-			ID:           "redislayout/strange/row-without-record",
-			Title:        "A row of the index without a record is no record, and the scan goes on behind it.",
-			Requirements: []string{"L9.interop-scan", "L6.failure-scope"}, Needs: location, Run: rowWithoutRecord,
-		},
-		{
-			ID: "redislayout/strange/another-key", Title: "A member that holds another record's key is never answered " +
-				"as this record's value.",
-			Requirements: []string{"L9.foreign-key"}, Needs: location, Run: anotherKey,
-		},
+		locationCase("strange/version-order", "The member with the highest score counts, whatever order the "+
+			"versions of the members have.", "L9.zset", versionOrder),
+		locationCase("strange/score-above", "A write over a member with a score above the sequence is refused, or "+
+			"shown by the next read.", "L9.score-above", scoreAbove),
+		locationCase("strange/row-without-record",
+			"A row of the index without a record is no record, and the scan goes on behind it.",
+			"L9.interop-scan L6.failure-scope", rowWithoutRecord),
+		locationCase("strange/another-key", "A member that holds another record's key is never answered as this record's value.",
+			"L9.foreign-key", anotherKey),
 	}
 }
 

@@ -17,13 +17,10 @@ import (
 func tidyingCases() []harness.Case {
 	var cases []harness.Case
 	for _, age := range []time.Duration{2 * time.Second, 70 * time.Second} {
-		cases = append(cases, harness.Case{
-			ID: fmt.Sprintf("redislayout/scope/cleaned-up-%.0fs", age.Seconds()),
-			Title: fmt.Sprintf("Unreadable records do not stop writes and scans of other keys whose "+
+		cases = append(cases, locationCase(fmt.Sprintf("scope/cleaned-up-%.0fs", age.Seconds()),
+			fmt.Sprintf("Unreadable records do not stop writes and scans of other keys whose "+
 				"clean-up meets them %v later.", age),
-			Requirements: []string{"L6.failure-scope"}, Needs: location,
-			Run: func(t *harness.T) { tidiesUnreadable(t, age) },
-		})
+			"L6.failure-scope", func(t *harness.T) { tidiesUnreadable(t, age) }))
 	}
 	return cases
 }

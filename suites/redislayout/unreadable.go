@@ -87,37 +87,28 @@ var wrongTypes = []struct {
 func unreadableCases() []harness.Case {
 	var cases []harness.Case
 	for _, u := range unreadable {
-		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/" + u.name, Title: fmt.Sprintf(
-				"A member with %s is an explicit store failure on read and in conditions.", u.title),
-			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
-			Run: func(t *harness.T) {
+		cases = append(cases, locationCase("unreadable/"+u.name, fmt.Sprintf(
+			"A member with %s is an explicit store failure on read and in conditions.", u.title),
+			"L9.unknown-tag L4.all-or-nothing", func(t *harness.T) {
 				raw.On(t).Put("k", u.bytes)
 				refusesRecord(t, t.Location(), "k")
-			},
-		})
+			}))
 	}
 	for _, w := range wrongTypes {
-		cases = append(cases, harness.Case{
-			ID: "redislayout/unreadable/type-" + w.name,
-			Title: fmt.Sprintf("A record's Redis key that is %s is an explicit store failure on read and in conditions.",
-				w.title),
-			Requirements: []string{"L9.unknown-tag", "L4.all-or-nothing"}, Needs: location,
-			Run: func(t *harness.T) {
+		cases = append(cases, locationCase("unreadable/type-"+w.name,
+			fmt.Sprintf("A record's Redis key that is %s is an explicit store failure on read and in conditions.",
+				w.title), "L9.unknown-tag L4.all-or-nothing", func(t *harness.T) {
 				plantType(t, w.plant, "k")
 				key := layout.RecordKey(t.KeyPrefix(), "k")
 				before := raw.On(t).Dump(key)
 				refusesRecord(t, t.Location(), "k")
 				t.Checkf(raw.On(t).Dump(key) == before, "L9.unknown-tag",
 					"the Redis key of another type was changed by operations that failed")
-			},
-		})
+			}))
 	}
 	cases = append(cases, batchCases()...)
-	return append(cases, harness.Case{
-		ID: "redislayout/unreadable/scan", Title: "A scan never shows an unreadable record as if it could be read.",
-		Requirements: []string{"L9.unknown-tag"}, Needs: location, Run: scanUnreadable,
-	})
+	return append(cases, locationCase("unreadable/scan", "A scan never shows an unreadable record as if it could be read.",
+		"L9.unknown-tag", scanUnreadable))
 }
 
 func plantType(t *harness.T, plant func(*harness.T, redis.Cmdable, string) error, key spi.Key) {
@@ -147,14 +138,10 @@ func scanUnreadable(t *harness.T) {
 // scopeCases: one unreadable record beside readable ones (L6.failure-scope).
 func scopeCases() []harness.Case {
 	return []harness.Case{
-		{
-			ID: "redislayout/scope/other-keys", Title: "Unreadable records leave reads, writes and scans of other keys alone.",
-			Requirements: []string{"L6.failure-scope"}, Needs: location, Run: otherKeys,
-		},
-		{
-			ID: "redislayout/scope/same-batch", Title: "A write that an unreadable record stopped can be repeated without it.",
-			Requirements: []string{"L6.failure-scope", "L9.unknown-tag", "L4.all-or-nothing"}, Needs: location, Run: sameBatch,
-		},
+		locationCase("scope/other-keys", "Unreadable records leave reads, writes and scans of other keys alone.",
+			"L6.failure-scope", otherKeys),
+		locationCase("scope/same-batch", "A write that an unreadable record stopped can be repeated without it.",
+			"L6.failure-scope L9.unknown-tag L4.all-or-nothing", sameBatch),
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // when it is over.
 func blobMomentCases() []harness.Case {
 	row := func(slug, title, requirements string, op blobMoment) harness.Case {
-		return newCase(&relocation, "moment/"+slug, title, requirements, func(t *harness.T) {
+		return relocationCase("moment/"+slug, title, requirements, func(t *harness.T) {
 			aroundExpiry(t,
 				strings.Fields(requirements)[0], op)
 		})

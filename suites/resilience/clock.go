@@ -27,42 +27,42 @@ func clockCases() []harness.Case {
 		{"behind", "an hour behind the host", "an hour behind Redis", -time.Hour},
 	} {
 		cases = append(cases,
-			newCase(&location, "clock/"+skew.slug+"-location",
+			locationCase("clock/"+skew.slug+"-location",
 				"With the clock of Redis "+skew.title+", store times and expiries of a Location Store are those of Redis.",
 				"L3.expiry-clock L3.store-now L5.complete",
 				func(t *harness.T) { locationTimes(openClock(t, &location, skew.by)) }),
-			newCase(&relocation, "clock/"+skew.slug+"-relocation",
+			relocationCase("clock/"+skew.slug+"-relocation",
 				"With the clock of Redis "+skew.title+", store times and expiries of a Relocation Store are those of Redis.",
 				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openClock(t, &relocation, skew.by)) }),
-			slowToStart(newCase(&location, "clock/host-"+skew.slug+"-location",
+			slowToStart(locationCase("clock/host-"+skew.slug+"-location",
 				"With the target's host clock "+skew.host+", store times and expiries of a Location Store are those of Redis.",
 				"L3.expiry-clock L3.store-now L5.complete",
 				func(t *harness.T) { locationTimes(openSkewed(t, &location, skew.by)) }, targets.CapClock)),
-			slowToStart(newCase(&relocation, "clock/host-"+skew.slug+"-relocation",
+			slowToStart(relocationCase("clock/host-"+skew.slug+"-relocation",
 				"With the target's host clock "+skew.host+", store times and expiries of a Relocation Store are those of Redis.",
 				"R3.expiry-clock R3.store-now", func(t *harness.T) { relocationTimes(openSkewed(t, &relocation, skew.by)) },
 				targets.CapClock)))
 	}
 	return append(cases,
-		newCase(&location, "clock/jump-location",
+		locationCase("clock/jump-location",
 			"When the clock of Redis jumps past an expiry, the value is Missing to every operation, and durable values stay.",
 			"L3.expiry-clock L3.expired-missing L3.value-durable L3.store-now L5.complete", jumpLocation),
-		newCase(&location, "clock/jump-back", "When the clock of Redis jumps back, writes still issue new versions and "+
+		locationCase("clock/jump-back", "When the clock of Redis jumps back, writes still issue new versions and "+
 			"the last one is current.",
 			"L3.version-fresh L3.store-now", jumpBack),
-		newCase(&location, "clock/jump-scan", "A snapshot that meets a jump of the clock shows all that it fixed, or is "+
+		locationCase("clock/jump-scan", "A snapshot that meets a jump of the clock shows all that it fixed, or is "+
 			"Expired; a new one shows what lives.",
 			"L5.snapshot L5.expired L3.expiry-clock L3.store-now L5.complete", jumpScan),
-		newCase(&location, "clock/aged-scan", "A scan stays whole while clean-up that came due two seconds later removes what "+
+		locationCase("clock/aged-scan", "A scan stays whole while clean-up that came due two seconds later removes what "+
 			"was overwritten or deleted.",
 			"L5.snapshot L5.complete", func(t *harness.T) { agedScan(t, 2*time.Second, false) }),
-		newCase(&location, "clock/outlived-scan",
+		locationCase("clock/outlived-scan",
 			"A scan that is continued after 65 seconds of clean-up is whole or Expired, and never a part of its snapshot.",
 			"L5.snapshot L5.expired", func(t *harness.T) { agedScan(t, 65*time.Second, true) }),
-		newCase(&relocation, "clock/jump-relocation",
+		relocationCase("clock/jump-relocation",
 			"When the clock of Redis jumps past an expiry, the payload is Missing to every operation.",
 			"R3.expiry-clock R4.renew R4.put R3.store-now", jumpRelocation),
-		newCase(&relocation, "clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is "+
+		relocationCase("clock/orphan", "Over two days a payload lives as long as it is renewed in time, and one that is "+
 			"not disappears after its retention.",
 			"R6.orphan R6.published R4.renew", orphan))
 }

@@ -13,13 +13,13 @@ import (
 func firstPageCases() []harness.Case {
 	const requirements = "L5.snapshot L5.expired L5.limit L4.put"
 	return []harness.Case{
-		newCase(&location, "cleanup/first-pages-expiry",
+		locationCase("cleanup/first-pages-expiry",
 			"Of two scans without a write between them, the second shows nothing that expired since the first one.",
 			requirements, func(t *harness.T) { firstPages(t, firstPagesExpiry) }),
-		newCase(&location, "cleanup/first-pages-end",
+		locationCase("cleanup/first-pages-end",
 			"Of three scans without a write between them, each outlives the end of the others.",
 			requirements, func(t *harness.T) { firstPages(t, firstPagesEnd) }),
-		newCase(&location, "cleanup/first-pages-life",
+		locationCase("cleanup/first-pages-life",
 			"A scan that begins late in the life of another, without a write between them, lives as long as any.",
 			requirements, func(t *harness.T) { firstPages(t, firstPagesLife) }),
 	}

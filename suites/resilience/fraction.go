@@ -25,8 +25,8 @@ const finest = 0.001
 func fractionCases() []harness.Case {
 	const sentence = " with a fraction of a millisecond, however small, keeps it to the millisecond and never as nothing."
 	return []harness.Case{
-		newCase(&location, "moment/fraction", "A Put"+sentence, "L4.retention L3.expired-missing", putFractions),
-		newCase(&relocation, "moment/blob-fraction", "A Put of a payload"+sentence, "R4.retention R4.read", func(t *harness.T) {
+		locationCase("moment/fraction", "A Put"+sentence, "L4.retention L3.expired-missing", putFractions),
+		relocationCase("moment/blob-fraction", "A Put of a payload"+sentence, "R4.retention R4.read", func(t *harness.T) {
 			blobFractions(t, func(r *harness.Relocation, ref spi.Reference, ms spi.Retention) (spi.Millis, error) {
 				res, err := r.Put(t.Context(), ref, []byte("p"), ms)
 				s, ok := res.(spi.Stored)
@@ -34,7 +34,7 @@ func fractionCases() []harness.Case {
 				return s.ExpiresAt, err
 			})
 		}),
-		newCase(&relocation, "moment/renew-fraction", "A Renew"+sentence, "R4.retention R4.read R4.renew", func(t *harness.T) {
+		relocationCase("moment/renew-fraction", "A Renew"+sentence, "R4.retention R4.read R4.renew", func(t *harness.T) {
 			blobFractions(t, func(r *harness.Relocation, ref spi.Reference, ms spi.Retention) (spi.Millis, error) {
 				r.MustStore(ref, []byte("p"), spi.Retention(day))
 				res, err := r.Renew(t.Context(), ref, ms)

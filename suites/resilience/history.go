@@ -15,11 +15,11 @@ import (
 func agedRecordCases() []harness.Case {
 	const requirements = " L4.delete L4.missing L4.version L4.value L5.complete L5.snapshot L5.expired L5.limit"
 	return []harness.Case{
-		newCase(&location, "cleanup/history-kept",
+		locationCase("cleanup/history-kept",
 			"While a scan is open, deleted and expired records stay Missing to reads and conditions, and no "+
 				"older value comes back.",
 			"L3.expired-missing L4.put"+requirements, func(t *harness.T) { agedRecords(t, true) }),
-		newCase(&location, "cleanup/records",
+		locationCase("cleanup/records",
 			"Records that were put again after they were deleted or had expired outlive every clean-up, and new scans show them.",
 			"L4.put L3.expired-missing"+requirements, func(t *harness.T) { agedRecords(t, false) }),
 	}

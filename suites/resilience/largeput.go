@@ -12,7 +12,7 @@ import (
 
 // largePutCases: a payload and its expiry come in one step, however large it is.
 func largePutCases() []harness.Case {
-	c := newCase(&relocation, "unknown/payload-and-expiry",
+	c := relocationCase("unknown/payload-and-expiry",
 		"A Put of a payload of any size whose connection breaks leaves none that never expires, and none that is cut off.",
 		"R6.orphan R5.unknown-outcome R5.recover", payloadAndExpiry)
 	return []harness.Case{c}

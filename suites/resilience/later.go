@@ -15,10 +15,10 @@ import (
 // came of it, and whoever wrote since then relies on that.
 func laterCases() []harness.Case {
 	return []harness.Case{
-		newCase(&location, "unknown/over-when-failed-location",
+		locationCase("unknown/over-when-failed-location",
 			"A write that has failed does not take effect later, over what was written since.",
 			"L6.reconstruct L6.timeout L6.recover", func(t *harness.T) { overWhenFailed(t, &location, latePuts) }),
-		newCase(&relocation, "unknown/over-when-failed-relocation",
+		relocationCase("unknown/over-when-failed-relocation",
 			"A Delete of a payload that has failed does not remove it later, when a Put has answered since that it is stored.",
 			"R6.published R5.timeout R5.recover", func(t *harness.T) { overWhenFailed(t, &relocation, lateDeletes) }),
 	}

@@ -56,7 +56,7 @@ func (a *aging) hundred(retention time.Duration) []spi.Mutation {
 func leftoverCases() []harness.Case {
 	var cases []harness.Case
 	for _, o := range leftovers {
-		cases = append(cases, newCase(&location, "cleanup/leftover-"+o.slug,
+		cases = append(cases, locationCase("cleanup/leftover-"+o.slug,
 			"Of "+o.title+", later writes remove what is left in Redis.", "L4.reclaim L4.put L5.snapshot",
 			func(t *harness.T) { leavesLittle(t, o) }))
 	}

@@ -16,23 +16,23 @@ import (
 func momentCases() []harness.Case {
 	const title = "In the very millisecond of its expiry, and not before, "
 	return []harness.Case{
-		newCase(&location, "moment/read", title+"a value reads as Missing.",
+		locationCase("moment/read", title+"a value reads as Missing.",
 			"L3.expired-missing L3.expiry-clock L3.store-now", moment("L3.expired-missing", readAt)),
-		newCase(&location, "moment/missing-condition", title+"a value is missing to a Missing condition.",
+		locationCase("moment/missing-condition", title+"a value is missing to a Missing condition.",
 			"L4.missing L3.store-now", moment("L4.missing", missingAt)),
-		newCase(&location, "moment/version-condition", title+"the version of a value fails a Version condition.",
+		locationCase("moment/version-condition", title+"the version of a value fails a Version condition.",
 			"L4.version L3.store-now", moment("L4.version", versionAt)),
-		newCase(&location, "moment/value-condition", title+"the bytes of a value fail a Value condition.",
+		locationCase("moment/value-condition", title+"the bytes of a value fail a Value condition.",
 			"L4.value L3.store-now", moment("L4.value", valueAt), targets.CapValueCondition),
-		newCase(&location, "moment/scan", title+"a scan leaves a value out.",
+		locationCase("moment/scan", title+"a scan leaves a value out.",
 			"L5.complete L3.store-now", moment("L5.complete", scanAt)),
-		newCase(&location, "moment/open-scan",
+		locationCase("moment/open-scan",
 			"A scan that began in the millisecond before an expiry shows the value in that of its expiry and after it.",
 			"L5.snapshot", openScanAtExpiry),
-		newCase(&location, "moment/put",
+		locationCase("moment/put",
 			"A Put in the millisecond in which the old value expires stays, whatever clean-up does then and later.",
 			"L3.value-durable L4.put L3.version-fresh L5.complete", putAtExpiry),
-		newCase(&location, "moment/delete", "A Delete in the millisecond in which a value expires applies.",
+		locationCase("moment/delete", "A Delete in the millisecond in which a value expires applies.",
 			"L4.delete L4.applied", deleteAtExpiry),
 	}
 }

@@ -93,11 +93,11 @@ func openScanCases() []harness.Case {
 		if spi.Millis(age.Milliseconds()) >= keptFor {
 			kept += " or are Expired"
 		}
-		cases = append(cases, newCase(&location, fmt.Sprintf("cleanup/open-scans-%v", age),
+		cases = append(cases, locationCase(fmt.Sprintf("cleanup/open-scans-%v", age),
 			fmt.Sprintf("%v after they were opened, and whatever was cleaned up since, four scans %s.", age, kept),
 			"L5.snapshot L5.expired L5.limit L4.put", func(t *harness.T) { openScans(t, age) }))
 	}
-	return append(cases, newCase(&location, "cleanup/open-scans-beside-reference",
+	return append(cases, locationCase("cleanup/open-scans-beside-reference",
 		"Four scans of the target and the reference show each its own snapshot, whichever of the two "+
 			"cleans up two seconds later.",
 		"L9.interop-snapshot L5.expired L5.limit L4.put", scansBesideReference, harness.NeedLayout))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // Cases returns all cases of the suite.
@@ -70,13 +71,14 @@ var (
 	kinds = []*kind{&location, &relocation}
 )
 
-// newCase is a case on a store of the kind. The requirements are separated by
-// spaces, the main one first.
-func newCase(k *kind, id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
-	return harness.Case{
-		ID: "resilience/" + id, Title: title, Requirements: strings.Fields(requirements),
-		Needs: append([]harness.Need{k.need}, needs...), Run: run,
-	}
+var (
+	locationCase   = kit.Cases("resilience", harness.NeedLocation)
+	relocationCase = kit.Cases("resilience", harness.NeedRelocation)
+)
+
+// newCase builds a case on a store of the kind.
+func (k *kind) newCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
+	return kit.Cases("resilience", k.need)(id, title, requirements, run, needs...)
 }
 
 // eachKind makes one case for each kind of store.
@@ -84,7 +86,7 @@ func eachKind(id, title string, requirements func(*kind) string, run func(*harne
 	needs ...harness.Need) []harness.Case {
 	var cases []harness.Case
 	for _, k := range kinds {
-		cases = append(cases, newCase(k, id+"-"+k.slug, strings.ReplaceAll(title, "%s", k.title), requirements(k),
+		cases = append(cases, k.newCase(id+"-"+k.slug, strings.ReplaceAll(title, "%s", k.title), requirements(k),
 			func(t *harness.T) { run(t, k) }, needs...))
 	}
 	return cases

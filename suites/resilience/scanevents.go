@@ -79,7 +79,7 @@ func (a *aging) meddle(at int, request spi.ScanRequest) {
 func scanEventCases() []harness.Case {
 	var cases []harness.Case
 	for _, e := range events {
-		cases = append(cases, newCase(&location, "cleanup/scan-"+e.slug,
+		cases = append(cases, locationCase("cleanup/scan-"+e.slug,
 			"Open scans stay whole when "+e.title+", all that they show is overwritten twice and clean-up comes due.",
 			"L5.snapshot L5.expired L5.limit L7.dispose L4.put", func(t *harness.T) { scanEvent(t, e) }))
 	}

@@ -21,7 +21,7 @@ func timeoutCases() []harness.Case {
 		"An operation of a %s times out before the reply to its first command comes; what it did shows when it is asked for.",
 		func(k *kind) string { return k.unknown + " " + k.timeout + " " + k.reconstruct + " " + k.class }, landsLate)...)
 	return append(cases,
-		newCase(&relocation, "timeout/late-put",
+		relocationCase("timeout/late-put",
 			"A Put of a payload that reaches Redis after its timeout shows as AlreadyStored when it is tried again.",
 			"R5.timeout R5.reconcile", latePut))
 }

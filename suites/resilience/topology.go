@@ -62,7 +62,7 @@ func topologyCases() []harness.Case {
 			Requirements: strings.Fields(p.requirements), Needs: p.needs, Slow: p.slow, Run: func(t *harness.T) { workOn(t, p) },
 		})
 	}
-	c := newCase(&location, "topology/separate-redis",
+	c := locationCase("topology/separate-redis",
 		"Of two stores on a Redis each, one goes on working while the other's Redis is out of reach.",
 		"L10.two-stores L6.failure-class L6.recover", separate, harness.NeedRelocation)
 	return append(cases, c)

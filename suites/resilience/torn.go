@@ -57,7 +57,7 @@ var races = []race{
 func tornCases() []harness.Case {
 	var cases []harness.Case
 	for _, r := range slices.Concat(races, wideRaces) {
-		cases = append(cases, newCase(r.kind, "torn/"+r.slug, r.title, r.requirements, func(t *harness.T) { interleave(t, r) }))
+		cases = append(cases, r.kind.newCase("torn/"+r.slug, r.title, r.requirements, func(t *harness.T) { interleave(t, r) }))
 	}
 	cases = append(cases, stumpCases()...)
 	for i := len(races); i < len(cases); i++ {

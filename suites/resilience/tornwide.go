@@ -192,7 +192,7 @@ func largePayloadPut(w *world, name string) contest {
 // stumpCases: what is left of a large Put that lost its connection.
 func stumpCases() []harness.Case {
 	return []harness.Case{
-		newCase(&relocation, "torn/large-payload-cut",
+		relocationCase("torn/large-payload-cut",
 			"A Put of 5 MiB that loses its connection leaves all of the payload, with its expiry, or "+
 				"nothing, and can be repeated.",
 			"R5.reconcile R4.put", largePayloadCut),

@@ -30,7 +30,7 @@ func unknownCases() []harness.Case {
 		for _, op := range operations {
 			title := fmt.Sprintf("%s that %s fails or tells the truth, and what happened can be found out.", upper(op.title),
 				fmt.Sprintf(l.title, "a command"))
-			cases = append(cases, newCase(op.kind, "unknown/"+l.slug+"-"+op.slug, title,
+			cases = append(cases, op.kind.newCase("unknown/"+l.slug+"-"+op.slug, title,
 				lossRequirements(l, op), func(t *harness.T) {
 					w := open(t, op.kind, 0)
 					for _, n := range each(w.commands(op)) {

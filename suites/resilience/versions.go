@@ -12,10 +12,10 @@ import (
 // earlier ones.
 func versionCases() []harness.Case {
 	return []harness.Case{
-		newCase(&location, "versions/processes",
+		locationCase("versions/processes",
 			"Processes of the target that begin one after the other, or work at once, never issue a version of a key twice.",
 			"L3.version-fresh L4.put", versionsOfProcesses),
-		newCase(&location, "versions/cleaned-up",
+		locationCase("versions/cleaned-up",
 			"A key that is put again after what was left of it was cleaned up gets new versions.",
 			"L3.version-fresh L4.put L5.snapshot", versionsAfterCleanUp),
 	}

@@ -60,15 +60,6 @@ func relocationCases() []harness.Case {
 	}, putCases(), blobRetentionCases(), sizeCases())
 }
 
-// relocationCase is a case on the Relocation Store. The requirements are
-// separated by spaces, the main one first.
-func relocationCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
-	return harness.Case{
-		ID: "spi/" + id, Title: title, Requirements: strings.Fields(requirements),
-		Needs: append([]harness.Need{harness.NeedRelocation}, needs...), Run: run,
-	}
-}
-
 // referenceTable holds references that a careless provider confuses, cuts or
 // refuses, and those at the bounds of 1 and 4096 bytes.
 var referenceTable = []spi.Reference{

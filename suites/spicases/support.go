@@ -10,16 +10,13 @@ import (
 
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
-// locationCase is a case on the Location Store. The requirements are separated
-// by spaces, the main one first.
-func locationCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
-	return harness.Case{
-		ID: "spi/" + id, Title: title, Requirements: strings.Fields(requirements),
-		Needs: append([]harness.Need{harness.NeedLocation}, needs...), Run: run,
-	}
-}
+var (
+	locationCase   = kit.Cases("spi", harness.NeedLocation)
+	relocationCase = kit.Cases("spi", harness.NeedRelocation)
+)
 
 // client is somebody who changes a store while an instance of the target looks
 // on.
