@@ -97,7 +97,7 @@ func sequenceCases(o Options) []harness.Case {
 	var cases []harness.Case
 	for _, s := range sequences {
 		cases = append(cases, harness.Case{
-			ID: "model/sequences/" + s.slug, Title: s.title, Requirements: strings.Fields(s.requirements), Broad: true,
+			ID: "model/sequences/" + s.slug, Title: s.title + ".", Requirements: strings.Fields(s.requirements), Broad: true,
 			Needs:   s.needs,
 			Timeout: timeout(o),
 			Run: func(t *harness.T) {
@@ -131,7 +131,7 @@ func timeout(o Options) time.Duration {
 // left it behind.
 func Replay(s Script) harness.Case {
 	location, relocation, reference, clock := s.uses()
-	c := harness.Case{ID: "model/replay", Title: "The operations of the script answer as the contract's model does"}
+	c := harness.Case{ID: "model/replay", Title: "The operations of the script answer as the contract's model does."}
 	m := lockstep
 	var requirements []string
 	if location {

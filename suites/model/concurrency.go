@@ -46,7 +46,7 @@ func concurrencyCases() []harness.Case {
 	for _, r := range races {
 		requirements := strings.Fields(r.requirements)
 		cases = append(cases, harness.Case{
-			ID: "model/concurrency/" + r.slug, Title: r.title, Requirements: requirements, Needs: r.needs,
+			ID: "model/concurrency/" + r.slug, Title: r.title + ".", Requirements: requirements, Needs: r.needs,
 			Run: func(t *harness.T) {
 				h, scans := newHistory(), make(chan struct{}, openAtOnce)
 				all := make([]*client, clients)

@@ -44,7 +44,7 @@ func metamorphicCases() []harness.Case {
 	for _, m := range twice {
 		requirements := strings.Fields(m.requirements)
 		cases = append(cases, harness.Case{
-			ID: "model/metamorphic/" + m.slug, Title: m.title, Requirements: requirements, Needs: locationNeeds,
+			ID: "model/metamorphic/" + m.slug, Title: m.title + ".", Requirements: requirements, Needs: locationNeeds,
 			Run: func(t *harness.T) {
 				r := rand.New(rand.NewPCG(t.Seed(), 0))
 				script := plain(metamorphicMix.random(r, metamorphicOperations))

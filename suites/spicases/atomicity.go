@@ -13,27 +13,28 @@ import (
 
 func atomicityCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("atomicity/two-false-conditions", "Two false conditions are a Conflict as one is", "L4.all-or-nothing",
+		locationCase("atomicity/two-false-conditions", "Two false conditions are a Conflict as one is.", "L4.all-or-nothing",
 			twoFalse),
-		locationCase("atomicity/pair-reads", "Who has read a new value reads the rest of the batch as new too",
+		locationCase("atomicity/pair-reads", "Who has read a new value reads the rest of the batch as new too.",
 			"L4.isolation L2.observation", pairReads),
-		locationCase("atomicity/pair-scans", "A scan shows all or nothing of a batch, also over several pages",
+		locationCase("atomicity/pair-scans", "A scan shows all or nothing of a batch, also over several pages.",
 			"L4.isolation L5.snapshot", pairScans),
-		locationCase("atomicity/pair-creation", "A scan shows keys that are created and deleted together, together",
+		locationCase("atomicity/pair-creation", "A scan shows keys that are created and deleted together, together.",
 			"L4.isolation L5.snapshot", pairCreation),
-		locationCase("atomicity/pair-conditions", "Conditions of one batch look at one moment", "L4.isolation L4.version",
+		locationCase("atomicity/pair-conditions", "Conditions of one batch look at one moment.", "L4.isolation L4.version",
 			pairConditions),
-		locationCase("atomicity/wide-scans", "A scan shows all or nothing of a batch of 300 keys", "L4.isolation L5.snapshot",
+		locationCase("atomicity/wide-scans", "A scan shows all or nothing of a batch of 300 keys.", "L4.isolation L5.snapshot",
 			wideScans),
-		locationCase("atomicity/no-lost-update", "Increments under a Version condition are never lost", "L4.version L4.isolation",
+		locationCase("atomicity/no-lost-update", "Increments under a Version condition are never lost.",
+			"L4.version L4.isolation",
 			noLostUpdate),
-		locationCase("atomicity/one-creator", "Of many who create the same missing key, one succeeds", "L4.missing L4.isolation",
+		locationCase("atomicity/one-creator", "Of many who create the same missing key, one succeeds.", "L4.missing L4.isolation",
 			oneCreator),
-		locationCase("atomicity/transfers", "Overlapping batches keep the sum over the keys that they change",
+		locationCase("atomicity/transfers", "Overlapping batches keep the sum over the keys that they change.",
 			"L4.isolation L4.all-or-nothing", transfers),
 	}
 	for _, row := range falseConditions {
-		cases = append(cases, locationCase("atomicity/false-"+row.slug, row.title, "L4.all-or-nothing",
+		cases = append(cases, locationCase("atomicity/false-"+row.slug, row.title+".", "L4.all-or-nothing",
 			func(t *harness.T) { falseCondition(t, row.at, row.version) }))
 	}
 	return cases

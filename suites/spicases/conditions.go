@@ -13,18 +13,18 @@ import (
 func conditionCases() []harness.Case {
 	var cases []harness.Case
 	for _, g := range conditionGroups {
-		cases = append(cases, locationCase("conditions/"+g.slug, g.title,
+		cases = append(cases, locationCase("conditions/"+g.slug, g.title+".",
 			g.requirement+" L4.all-or-nothing L4.condition-only L4.applied",
 			func(t *harness.T) { conditionGroupCase(t, g) }, g.needs...))
 	}
 	return append(cases,
-		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version",
+		locationCase("conditions/version-exact", "A Version condition takes no other text for the current version.",
 			"L4.version L4.all-or-nothing", versionExact),
-		locationCase("conditions/on-other-keys", "A condition gates mutations of other keys",
+		locationCase("conditions/on-other-keys", "A condition gates mutations of other keys.",
 			"L4.all-or-nothing L4.version L4.missing", conditionOnOtherKeys),
-		locationCase("conditions/before-mutations", "Conditions see the store as it was before the batch's own mutations",
+		locationCase("conditions/before-mutations", "Conditions see the store as it was before the batch's own mutations.",
 			"L4.all-or-nothing", conditionsFirst),
-		locationCase("conditions/silent", "A Conflict carries the store time alone and an applied check no version",
+		locationCase("conditions/silent", "A Conflict carries the store time alone and an applied check no version.",
 			"L4.conflict-silent L3.store-now L4.condition-only", conflictSilent),
 	)
 }

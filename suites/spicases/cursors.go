@@ -11,16 +11,17 @@ import (
 
 func cursorCases() []harness.Case {
 	return []harness.Case{
-		locationCase("cursor/form", "Cursors are 1 to 4,096 bytes of UTF-8 and absent on the last page", "L5.cursor", cursorForm),
-		locationCase("cursor/unknown", "A cursor that nobody issued is Expired", "L5.expired", cursorUnknown),
-		locationCase("cursor/length", "A cursor of 0 or of 4,097 bytes is Expired or an argument error", "L5.expired L5.cursor",
+		locationCase("cursor/form", "Cursors are 1 to 4,096 bytes of UTF-8 and absent on the last page.", "L5.cursor",
+			cursorForm),
+		locationCase("cursor/unknown", "A cursor that nobody issued is Expired.", "L5.expired", cursorUnknown),
+		locationCase("cursor/length", "A cursor of 0 or of 4,097 bytes is Expired or an argument error.", "L5.expired L5.cursor",
 			cursorLength),
-		locationCase("cursor/altered", "An altered cursor never fails and never shows another store", "L5.expired L5.snapshot",
+		locationCase("cursor/altered", "An altered cursor never fails and never shows another store.", "L5.expired L5.snapshot",
 			cursorAltered),
-		locationCase("cursor/foreign", "A cursor of a store with another key prefix is Expired", "L5.expired", cursorForeign),
+		locationCase("cursor/foreign", "A cursor of a store with another key prefix is Expired.", "L5.expired", cursorForeign),
 		locationCase("cursor/wrong-prefix", "A cursor with another prefix shows nothing but its own "+
-			"snapshot, and does not damage it", "L5.expired L5.snapshot", cursorWrongPrefix),
-		locationCase("cursor/again", "A cursor that is used again continues the same snapshot or is Expired",
+			"snapshot, and does not damage it.", "L5.expired L5.snapshot", cursorWrongPrefix),
+		locationCase("cursor/again", "A cursor that is used again continues the same snapshot or is Expired.",
 			"L5.snapshot L5.expired", cursorAgain),
 	}
 }

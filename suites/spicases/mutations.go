@@ -10,13 +10,13 @@ import (
 func mutationCases() []harness.Case {
 	var cases []harness.Case
 	for _, g := range mutationGroups {
-		cases = append(cases, locationCase("mutations/"+g.slug, g.title, g.requirement+" L4.applied L4.missing L4.version",
+		cases = append(cases, locationCase("mutations/"+g.slug, g.title+".", g.requirement+" L4.applied L4.missing L4.version",
 			func(t *harness.T) { mutationGroupCase(t, g) }))
 	}
 	return append(cases,
-		locationCase("mutations/applied", "Applied holds one version for each Put and none for a Delete", "L4.applied",
+		locationCase("mutations/applied", "Applied holds one version for each Put and none for a Delete.", "L4.applied",
 			appliedVersions),
-		locationCase("mutations/one-time", "All Puts of a batch expire from one store time", "L4.applied L3.expiry-clock",
+		locationCase("mutations/one-time", "All Puts of a batch expire from one store time.", "L4.applied L3.expiry-clock",
 			appliedOneTime),
 	)
 }

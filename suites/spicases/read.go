@@ -10,18 +10,19 @@ import (
 
 func readCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("read/one-observation", "Bytes, version and expiry of a read belong together while the value is overwritten",
+		locationCase("read/one-observation", "Bytes, version and expiry of a read belong together while "+
+			"the value is overwritten.",
 			"L2.observation", readObservation),
-		locationCase("read/around-expiry", "The store time of a read is the one by which it was Found or Missing",
+		locationCase("read/around-expiry", "The store time of a read is the one by which it was Found or Missing.",
 			"L2.observation L3.expired-missing", readAroundExpiry),
-		locationCase("read/missing", "An absent, deleted or expired key reads as Missing", "L2.observation L3.expired-missing",
+		locationCase("read/missing", "An absent, deleted or expired key reads as Missing.", "L2.observation L3.expired-missing",
 			readMissing),
-		locationCase("read/changes-nothing", "Reading leaves version and expiry alone and creates nothing", "L2.observation",
+		locationCase("read/changes-nothing", "Reading leaves version and expiry alone and creates nothing.", "L2.observation",
 			readChangesNothing),
-		locationCase("read/store-now", "A read carries the time of the provider's clock", "L3.store-now", readStoreNow),
+		locationCase("read/store-now", "A read carries the time of the provider's clock.", "L3.store-now", readStoreNow),
 	}
 	for _, c := range []client{sameInstance, anotherInstance, theReference} {
-		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title,
+		cases = append(cases, locationCase("read/current-"+c.slug, "A read shows at once what was changed by "+c.title+".",
 			"L2.observation", func(t *harness.T) { readCurrent(t, c.open(t, t.Location(), harness.Store{})) }, c.needs...))
 	}
 	return cases

@@ -10,19 +10,19 @@ import (
 
 func snapshotCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot", "L5.snapshot",
+		locationCase("snapshot/expiry", "A record that expires during a scan stays in its snapshot.", "L5.snapshot",
 			snapshotExpiry),
-		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again",
+		locationCase("snapshot/expired-before", "A record that expired before the scan stays out of it when it is put again.",
 			"L5.snapshot L5.complete", snapshotRecreation),
-		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot", "L5.snapshot L5.complete",
+		locationCase("snapshot/interleaved", "Four scans at once show each its own snapshot.", "L5.snapshot L5.complete",
 			snapshotInterleaved),
 		locationCase("snapshot/delete-between", "A record that is deleted between two scans is in the first one alone, "+
-			"however often it is deleted again", "L5.snapshot", snapshotDeleteBetween),
-		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change", "L5.snapshot L5.complete",
+			"however often it is deleted again.", "L5.snapshot", snapshotDeleteBetween),
+		locationCase("snapshot/large", "A snapshot of 1,500 records stays while all of them change.", "L5.snapshot L5.complete",
 			snapshotLarge),
-		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was", "L5.snapshot L4.version",
+		locationCase("snapshot/after-scan", "A finished or abandoned scan leaves the store as it was.", "L5.snapshot L4.version",
 			snapshotAfter),
-		locationCase("snapshot/changes-by-reference", "A scan shows nothing of what the reference provider changes later",
+		locationCase("snapshot/changes-by-reference", "A scan shows nothing of what the reference provider changes later.",
 			"L5.snapshot L5.complete L9.interop-snapshot", func(t *harness.T) {
 				for _, row := range snapshotChanges {
 					snapshotCase(t, row, theReference)
@@ -30,7 +30,7 @@ func snapshotCases() []harness.Case {
 			}, theReference.needs...),
 	}
 	for _, row := range snapshotChanges {
-		cases = append(cases, locationCase("snapshot/"+row.slug, row.title, "L5.snapshot L5.complete", func(t *harness.T) {
+		cases = append(cases, locationCase("snapshot/"+row.slug, row.title+".", "L5.snapshot L5.complete", func(t *harness.T) {
 			snapshotCase(t, row, sameInstance)
 			snapshotCase(t, row, anotherInstance)
 		}))
