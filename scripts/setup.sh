@@ -52,7 +52,11 @@ ci() {
 		tries=0
 		until docker_works; do
 			tries=$((tries + 1))
-			[ "$tries" -le 60 ] || { echo "setup: dockerd did not start; its log ends:" >&2; tail -5 "${TMPDIR:-/tmp}/zlink-conformance-dockerd.log" >&2; exit 1; }
+			[ "$tries" -le 60 ] || {
+				echo "setup: dockerd did not start; its log ends:" >&2
+				tail -5 "${TMPDIR:-/tmp}/zlink-conformance-dockerd.log" >&2
+				exit 1
+			}
 			sleep 1
 		done
 	fi

@@ -18,7 +18,8 @@ type Builder func(id, title, requirements string, run func(*harness.T), needs ..
 func Cases(suite string, all ...harness.Need) Builder {
 	return func(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
 		return harness.Case{
-			ID: suite + "/" + id, Title: title, Requirements: strings.Fields(requirements), Needs: slices.Concat(all, needs), Run: run,
+			ID: suite + "/" + id, Title: title, Requirements: strings.Fields(requirements), Needs: slices.Concat(all, needs),
+			Run: run,
 		}
 	}
 }
