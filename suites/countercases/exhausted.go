@@ -93,6 +93,6 @@ func exhaustedRace(t *harness.T) {
 // recordGate puts a record without a condition.
 func recordGate(record spi.Key) counter.Gate {
 	return func(counter.Block) ([]spi.Condition, []spi.Mutation) {
-		return nil, []spi.Mutation{spi.Put{Key: record, Bytes: []byte("r")}}
+		return nil, []spi.Mutation{put(record, "r")}
 	}
 }

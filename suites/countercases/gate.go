@@ -41,7 +41,7 @@ func record(v int64) spi.Key { return spi.Key(fmt.Sprint(recordPrefix, v)) }
 // newRecords creates a record for each value of the block, which holds it.
 func newRecords(b counter.Block) (conditions []spi.Condition, mutations []spi.Mutation) {
 	for v := b.First; v <= b.Last; v++ {
-		conditions = append(conditions, spi.MissingCondition{Key: record(v)})
+		conditions = append(conditions, ifMissing(record(v)))
 		mutations = append(mutations, spi.Put{Key: record(v), Bytes: strconv.AppendInt(nil, v, 10)})
 	}
 	return conditions, mutations
@@ -51,22 +51,18 @@ func gateOneCommit(t *harness.T) {
 	i := targets(t)
 	i.must("L8.same-batch", counter.Owner, 1, 1, newRecords)
 	i.must("L8.same-batch", counter.Owner, 2, 2, newRecords)
-	conditions := []spi.Condition{spi.VersionCondition{Key: counter.Owner,
-		Expected: stores(t, "L8.same-batch", counter.Owner, "4").Version}}
+	conditions := given(ifVersion(counter.Owner, stores(t, "L8.same-batch", counter.Owner, "4").Version))
 	for v := int64(1); v <= 3; v++ {
 		row := t.Location().MustFind(record(v)).Value
 		t.EqualBytes("L8.same-batch", fmt.Sprintf("the record of value %d", v), strconv.AppendInt(nil, v, 10), row.Bytes)
-		conditions = append(conditions, spi.VersionCondition{Key: record(v), Expected: row.Version})
+		conditions = append(conditions, ifVersion(record(v), row.Version))
 	}
-	t.Location().MustApply(spi.WriteRequest{Conditions: conditions})
+	t.Location().MustApply(write(conditions))
 }
 
 func gateFalseCondition(t *harness.T) {
 	i, taken := targets(t), plant(t, "taken", "old")
-	falsities := []spi.Condition{
-		spi.MissingCondition{Key: "taken"},
-		spi.VersionCondition{Key: "absent", Expected: taken.Version},
-	}
+	falsities := given(ifMissing("taken"), ifVersion("absent", taken.Version))
 	for _, row := range []string{"", "5", "9007199254740993"} {
 		var before spi.Value
 		if row != "" {
@@ -95,13 +91,13 @@ func gateFalseCondition(t *harness.T) {
 // false.
 func falseGate(condition spi.Condition, last bool) counter.Gate {
 	return func(counter.Block) ([]spi.Condition, []spi.Mutation) {
-		conditions := []spi.Condition{condition, spi.MissingCondition{Key: "beside"}}
+		conditions := given(condition, ifMissing("beside"))
 		if last {
 			conditions[0], conditions[1] = conditions[1], conditions[0]
 		}
 		return conditions, []spi.Mutation{
-			spi.Put{Key: "beside", Bytes: []byte("new")},
-			spi.Put{Key: "taken", Bytes: []byte("new")},
+			put("beside", "new"),
+			put("taken", "new"),
 		}
 	}
 }
@@ -181,9 +177,7 @@ func observeBatch(t *harness.T, l *harness.Location) {
 	if next > 1 {
 		l.MustFind(record(next - 1))
 	}
-	looked := l.MustWrite(spi.WriteRequest{Conditions: []spi.Condition{
-		spi.VersionCondition{Key: counter.Object, Expected: found.Value.Version}, spi.MissingCondition{Key: record(next)},
-	}})
+	looked := l.MustWrite(write(given(ifVersion(counter.Object, found.Value.Version), ifMissing(record(next)))))
 	if _, conflict := looked.(spi.Conflict); conflict && l.MustFind(counter.Object).Value.Version == found.Value.Version {
 		t.Fatalf("L8.same-batch", "the record of value %d is there while the counter still stores %d", next, next)
 	}

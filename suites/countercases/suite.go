@@ -22,6 +22,13 @@ func Cases() []harness.Case {
 
 var locationCase = kit.Cases("counter", harness.NeedLocation)
 
+// The words of requests; see suites/kit.
+var (
+	write, given         = kit.Write, kit.Given
+	ifMissing, ifVersion = kit.IfMissing, kit.IfVersion
+	put                  = kit.Put
+)
+
 // The highest stored value of a counter and the highest issued one, as rows.
 const (
 	maxStored = "9223372036854775807"

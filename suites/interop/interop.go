@@ -26,6 +26,13 @@ var (
 	relocationCase = kit.Cases("interop", harness.NeedLayout, harness.NeedRelocation)
 )
 
+// The words of requests; see suites/kit.
+var (
+	write, given         = kit.Write, kit.Given
+	ifMissing, ifVersion = kit.IfMissing, kit.IfVersion
+	put, putFor, del     = kit.Put, kit.PutFor, kit.Delete
+)
+
 // hour outlives every case.
 const hour = 3600_000
 
@@ -122,8 +129,7 @@ func (p party) conflict(requirement string, request spi.WriteRequest) {
 
 // put puts one value and returns its version.
 func (p party) put(requirement string, key spi.Key, value string, retention *spi.Retention) spi.Version {
-	a := p.apply(requirement, spi.WriteRequest{
-		Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value), Retention: retention}}})
+	a := p.apply(requirement, write(nil, spi.Put{Key: key, Bytes: []byte(value), Retention: retention}))
 	if len(a.PutVersions) != 1 {
 		p.t.Fatalf(requirement, "%s answered %d versions for one Put", p.name, len(a.PutVersions))
 	}
@@ -133,7 +139,7 @@ func (p party) put(requirement string, key spi.Key, value string, retention *spi
 func (p party) delete(requirement string, keys ...spi.Key) {
 	var w spi.WriteRequest
 	for _, key := range keys {
-		w.Mutations = append(w.Mutations, spi.Delete{Key: key})
+		w.Mutations = append(w.Mutations, del(key))
 	}
 	p.apply(requirement, w)
 }
@@ -175,17 +181,4 @@ func (p party) same(requirement string, key spi.Key, want spi.Value) {
 		got.Version, key, want.Version)
 	p.t.Checkf(got.ExpiresAt == want.ExpiresAt, p.t.Closest("L9.expiry-field", requirement),
 		"%s reads the expiry %d of %.40q, expected %d", p.name, got.ExpiresAt, key, want.ExpiresAt)
-}
-
-func missing(key spi.Key) spi.Condition { return spi.MissingCondition{Key: key} }
-
-func version(key spi.Key, v spi.Version) spi.Condition {
-	return spi.VersionCondition{Key: key, Expected: v}
-}
-
-func set(key spi.Key, value string) spi.Mutation { return spi.Put{Key: key, Bytes: []byte(value)} }
-
-// given is a write of one mutation under conditions.
-func given(m spi.Mutation, conditions ...spi.Condition) spi.WriteRequest {
-	return spi.WriteRequest{Conditions: conditions, Mutations: []spi.Mutation{m}}
 }

@@ -23,21 +23,21 @@ func mixed(t *harness.T) {
 		p := ps[t.Rand().IntN(2)]
 		key := spi.Key(fmt.Sprintf("p/%d", t.Rand().IntN(8)))
 		current, there := model[key]
-		condition := missing(key)
+		condition := spi.Condition(ifMissing(key))
 		if there {
-			condition = version(key, current.Version)
+			condition = ifVersion(key, current.Version)
 		}
 		switch t.Rand().IntN(5) {
 		case 0:
-			p.apply(requirement, given(spi.Delete{Key: key}, condition))
+			p.apply(requirement, write(given(condition), del(key)))
 			delete(model, key)
 		case 1:
-			p.conflict(requirement, given(set(key, "never"), version(key, "no such version")))
+			p.conflict(requirement, write(given(ifVersion(key, "no such version")), put(key, "never")))
 		case 2:
 			p.page(requirement, spi.ScanRequest{Prefix: "p/", Limit: 1}) // opened and abandoned
 		default:
 			value := fmt.Sprint("value ", i)
-			a := p.apply(requirement, given(set(key, value), condition))
+			a := p.apply(requirement, write(given(condition), put(key, value)))
 			model[key] = spi.Value{Bytes: []byte(value), Version: a.PutVersions[0].Version}
 		}
 	}

@@ -49,7 +49,7 @@ func recordCases() []harness.Case {
 			func(t *harness.T, one, other party) {
 				one.put(requirement, "far", "v", spi.For(hour))
 				other.same("L9.expiry-field", "far", one.find(requirement, "far").Value)
-				a := one.apply(requirement, given(spi.Put{Key: "k", Bytes: []byte("v"), Retention: spi.For(150)}))
+				a := one.apply(requirement, write(nil, putFor("k", "v", 150)))
 				at := a.StoreNow + 150
 				for _, p := range []party{one, other} {
 					t.Await("L3.expired-missing", "the expiry that "+one.name+" set, as "+p.name+" sees it,", 10*time.Second,
@@ -70,7 +70,7 @@ func recordCases() []harness.Case {
 							return true
 						})
 				}
-				other.apply(requirement, given(set("k", "new"), missing("k")))
+				other.apply(requirement, write(given(ifMissing("k")), put("k", "new")))
 				t.EqualBytes(requirement, "the value that was put after the expiry", []byte("new"),
 					one.find(requirement, "k").Value.Bytes)
 			}),
@@ -99,36 +99,33 @@ func conditionCases() []harness.Case {
 			"A version that one provider issued is a condition in the other, which is false once it is stale.",
 			requirement+" L4.version", func(t *harness.T, one, other party) {
 				v := one.put(requirement, "k", "1", nil)
-				next := other.apply(requirement, given(set("k", "2"), version("k", v))).PutVersions[0].Version
-				one.conflict(requirement, given(set("k", "never"), version("k", v)))
-				one.apply(requirement, given(set("k", "3"), version("k", next)))
-				other.conflict(requirement, given(set("k", "never"), version("k", next)))
+				next := other.apply(requirement, write(given(ifVersion("k", v)), put("k", "2"))).PutVersions[0].Version
+				one.conflict(requirement, write(given(ifVersion("k", v)), put("k", "never")))
+				one.apply(requirement, write(given(ifVersion("k", next)), put("k", "3")))
+				other.conflict(requirement, write(given(ifVersion("k", next)), put("k", "never")))
 				t.EqualBytes(requirement, "the value after all", []byte("3"), other.find(requirement, "k").Value.Bytes)
 			}),
 		bothWays(locationCase, "condition/missing",
 			"A Missing condition of one provider sees what the other put, deleted and let expire.", requirement+" L4.missing",
 			func(t *harness.T, one, other party) {
-				one.apply(requirement, given(set("k", "1"), missing("k")))
-				other.conflict(requirement, given(set("k", "never"), missing("k")))
+				one.apply(requirement, write(given(ifMissing("k")), put("k", "1")))
+				other.conflict(requirement, write(given(ifMissing("k")), put("k", "never")))
 				one.delete(requirement, "k")
-				v := other.apply(requirement, given(set("k", "2"), missing("k"))).PutVersions[0].Version
-				one.conflict(requirement, given(set("k", "never"), missing("k")))
-				one.apply(requirement, given(spi.Delete{Key: "k"}, version("k", v)))
-				other.conflict(requirement, given(set("k", "never"), version("k", v)))
-				other.apply(requirement, given(set("k", "3"), missing("k")))
+				v := other.apply(requirement, write(given(ifMissing("k")), put("k", "2"))).PutVersions[0].Version
+				one.conflict(requirement, write(given(ifMissing("k")), put("k", "never")))
+				one.apply(requirement, write(given(ifVersion("k", v)), del("k")))
+				other.conflict(requirement, write(given(ifVersion("k", v)), put("k", "never")))
+				other.apply(requirement, write(given(ifMissing("k")), put("k", "3")))
 			}),
 		bothWays(locationCase, "batch/both-keys", "A batch of one provider conditions and changes records of both in one commit.",
 			requirement+" L4.all-or-nothing", func(t *harness.T, one, other party) {
 				a, b := one.put(requirement, "a", "a", nil), other.put(requirement, "b", "b", nil)
-				applied := one.apply(requirement, spi.WriteRequest{
-					Conditions: []spi.Condition{version("a", a), version("b", b), missing("c")},
-					Mutations:  []spi.Mutation{set("a", "a2"), set("b", "b2"), set("c", "c2")},
-				})
+				applied := one.apply(requirement, write(given(ifVersion("a", a), ifVersion("b", b), ifMissing("c")),
+					put("a", "a2"), put("b", "b2"), put("c", "c2")))
 				for _, p := range applied.PutVersions {
 					other.same(requirement, p.Key, spi.Value{Bytes: []byte(string(p.Key) + "2"), Version: p.Version})
 				}
-				other.apply(requirement, spi.WriteRequest{
-					Mutations: []spi.Mutation{spi.Delete{Key: "a"}, spi.Delete{Key: "b"}, set("c", "c3")}})
+				other.apply(requirement, write(nil, del("a"), del("b"), put("c", "c3")))
 				one.miss(requirement, "a")
 				one.miss(requirement, "b")
 			}),
@@ -138,10 +135,8 @@ func conditionCases() []harness.Case {
 				stale := other.put(requirement, "theirs", "1", nil)
 				theirs := other.put(requirement, "theirs", "2", nil)
 				own := one.put(requirement, "own", "1", nil)
-				one.conflict("L4.all-or-nothing", spi.WriteRequest{
-					Conditions: []spi.Condition{version("own", own), version("theirs", stale)},
-					Mutations:  []spi.Mutation{set("own", "never"), spi.Delete{Key: "theirs"}, set("new", "never")},
-				})
+				one.conflict("L4.all-or-nothing", write(given(ifVersion("own", own), ifVersion("theirs", stale)),
+					put("own", "never"), del("theirs"), put("new", "never")))
 				for _, p := range []party{one, other} {
 					p.same("L4.all-or-nothing", "own", spi.Value{Bytes: []byte("1"), Version: own})
 					p.same("L4.all-or-nothing", "theirs", spi.Value{Bytes: []byte("2"), Version: theirs})

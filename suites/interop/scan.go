@@ -55,9 +55,9 @@ func scanCases() []harness.Case {
 			if len(items) != 2 {
 				t.Fatalf(requirement, "the scan shows %d records, expected 2", len(items))
 			}
-			one.apply("L5.cas", given(set("a", "w"), version("a", items[0].Value.Version)))
-			other.apply("L5.cas", given(set("b", "w"), version("b", items[1].Value.Version)))
-			one.conflict("L5.cas", given(set("b", "never"), version("b", items[1].Value.Version)))
+			one.apply("L5.cas", write(given(ifVersion("a", items[0].Value.Version)), put("a", "w")))
+			other.apply("L5.cas", write(given(ifVersion("b", items[1].Value.Version)), put("b", "w")))
+			one.conflict("L5.cas", write(given(ifVersion("b", items[1].Value.Version)), put("b", "never")))
 		}),
 		about([2]string{"L9.interop-snapshot", "L5.expired"},
 			bothWays(locationCase, "scan/foreign-cursor",

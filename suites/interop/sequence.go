@@ -117,7 +117,8 @@ func increments(t *harness.T) {
 			if err != nil {
 				t.Fatalf("L9.interop-read", "%s reads %.40q, expected a number", p.name, f.Value.Bytes)
 			}
-			r, err := p.provider.Location().Write(t.Context(), given(set("k", strconv.Itoa(n+1)), version("k", f.Value.Version)))
+			r, err := p.provider.Location().Write(t.Context(),
+				write(given(ifVersion("k", f.Value.Version)), put("k", strconv.Itoa(n+1))))
 			if err != nil {
 				p.provider.Fatalf("L9.interop-read", err, "%s failed at a write", p.name)
 			}
@@ -140,7 +141,7 @@ func creations(t *harness.T) {
 		applied := map[string]bool{}
 		t.Concurrently(6, func(w int) {
 			value := fmt.Sprint("by ", w)
-			r, err := ps[w%2].provider.Location().Write(t.Context(), given(set(key, value), missing(key)))
+			r, err := ps[w%2].provider.Location().Write(t.Context(), write(given(ifMissing(key)), put(key, value)))
 			if err != nil {
 				ps[w%2].provider.Fatalf("L9.interop-read", err, "%s failed at a creation", ps[w%2].name)
 			}

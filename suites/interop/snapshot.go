@@ -56,9 +56,8 @@ var disturbances = []struct {
 		}
 	}},
 	{name: "batch", title: "deletes, overwrites and adds in one batch", during: func(t *harness.T, one, other party) {
-		other.apply(snapshotRule, spi.WriteRequest{Mutations: []spi.Mutation{
-			spi.Delete{Key: "p/03"}, spi.Delete{Key: "p/08"}, set("p/04", "new"), set("p/045", "added"), set("p/9", "added"),
-		}})
+		other.apply(snapshotRule, write(nil, del("p/03"), del("p/08"), put("p/04", "new"), put("p/045", "added"),
+			put("p/9", "added")))
 	}},
 	{name: "hot-key", title: "overwrites one record 300 times", during: func(t *harness.T, one, other party) {
 		for i := range 300 {
@@ -98,7 +97,7 @@ var disturbances = []struct {
 	{name: "expiry", title: "writes after a record of the snapshot has expired",
 		before: func(t *harness.T, one, other party, items []spi.Item) []spi.Item {
 			const retention = 300
-			a := other.apply(snapshotRule, given(spi.Put{Key: "p/05", Bytes: []byte("brief"), Retention: spi.For(retention)}))
+			a := other.apply(snapshotRule, write(nil, putFor("p/05", "brief", retention)))
 			items[5].Value = spi.Value{Bytes: []byte("brief"), Version: a.PutVersions[0].Version,
 				ExpiresAt: a.StoreNow + retention}
 			return items

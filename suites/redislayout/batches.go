@@ -17,8 +17,8 @@ func batchCases() []harness.Case {
 		slug, title string
 		mutation    spi.Mutation
 	}{
-		{"put", "a Put", spi.Put{Key: "bad", Bytes: []byte("new")}},
-		{"delete", "a Delete", spi.Delete{Key: "bad"}},
+		{"put", "a Put", put("bad", "new")},
+		{"delete", "a Delete", del("bad")},
 	} {
 		for _, w := range wrongTypes {
 			cases = append(cases, locationCase(fmt.Sprintf("unreadable/batch-%s-%s", last.slug, w.name),
@@ -42,9 +42,7 @@ func endsBadly(t *harness.T, last spi.Mutation) {
 		"gone": store.MustPut("gone", []byte("old"), nil)}
 	badKey := layout.RecordKey(t.KeyPrefix(), "bad")
 	before := raw.On(t).Dump(badKey)
-	request := spi.WriteRequest{Mutations: []spi.Mutation{
-		spi.Put{Key: "created", Bytes: []byte("new")}, spi.Put{Key: "kept", Bytes: []byte("new")}, spi.Delete{Key: "gone"}, last,
-	}}
+	request := write(nil, put("created", "new"), put("kept", "new"), del("gone"), last)
 	r, err := store.Write(t.Context(), request)
 	if err != nil {
 		t.ErrorKind("L9.unknown-tag", "a batch with a Redis key of another type", err, spi.KindStoreFailure)

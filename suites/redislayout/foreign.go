@@ -74,12 +74,9 @@ func foreignVersions(t *harness.T) {
 		raw.On(t).PutMember(m)
 		found(t, "L9.interop-read", m)
 		key := spi.Key(m.Key)
-		t.Location().MustConflict(gated(spi.VersionCondition{Key: key, Expected: "other"}, "never"))
-		t.Location().MustConflict(gated(spi.MissingCondition{Key: key}, "never"))
-		t.Location().MustApply(spi.WriteRequest{
-			Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: spi.Version(version)}},
-			Mutations:  []spi.Mutation{spi.Put{Key: key, Bytes: []byte("new")}},
-		})
+		t.Location().MustConflict(gated(ifVersion(key, "other"), "never"))
+		t.Location().MustConflict(gated(ifMissing(key), "never"))
+		t.Location().MustApply(write(given(ifVersion(key, spi.Version(version))), put(key, "new")))
 		t.EqualBytes("L9.interop-read", "the value after a write under the planted version", []byte("new"),
 			t.Location().MustFind(key).Value.Bytes)
 	}
@@ -90,7 +87,7 @@ func foreignExpiring(t *harness.T) {
 		m := layout.Member{Key: fmt.Sprint("k", i), Value: []byte("v"), Version: "other-1", ExpiresAt: at}
 		raw.On(t).PutMember(m)
 		found(t, "L9.interop-read", m)
-		t.Location().MustConflict(gated(spi.MissingCondition{Key: spi.Key(m.Key)}, "never"))
+		t.Location().MustConflict(gated(ifMissing(spi.Key(m.Key)), "never"))
 	}
 }
 
@@ -100,8 +97,8 @@ func foreignExpired(t *harness.T) {
 		key := spi.Key(fmt.Sprint("k", i))
 		raw.On(t).PutMember(layout.Member{Key: string(key), Value: []byte("v"), Version: "other-1", ExpiresAt: at})
 		store.MustMiss(key)
-		store.MustConflict(gated(spi.VersionCondition{Key: key, Expected: "other-1"}, "never"))
-		store.MustApply(gated(spi.MissingCondition{Key: key}, spi.Key(fmt.Sprint("beside", i))))
+		store.MustConflict(gated(ifVersion(key, "other-1"), "never"))
+		store.MustApply(gated(ifMissing(key), spi.Key(fmt.Sprint("beside", i))))
 	}
 }
 
@@ -128,9 +125,9 @@ func foreignTombstone(t *harness.T) {
 	for i, key := range []spi.Key{"lone", "deleted"} {
 		store.MustMiss(key)
 		for _, version := range []spi.Version{"other-1", "other-2"} {
-			store.MustConflict(gated(spi.VersionCondition{Key: key, Expected: version}, "never"))
+			store.MustConflict(gated(ifVersion(key, version), "never"))
 		}
-		store.MustApply(gated(spi.MissingCondition{Key: key}, spi.Key(fmt.Sprint("beside", i))))
+		store.MustApply(gated(ifMissing(key), spi.Key(fmt.Sprint("beside", i))))
 		store.MustDelete(key)
 	}
 }
@@ -144,7 +141,7 @@ func foreignNewest(t *harness.T) {
 			keys.PutMember(m)
 		}
 		found(t, "L9.zset", m)
-		t.Location().MustConflict(gated(spi.VersionCondition{Key: spi.Key(m.Key), Expected: "other-0"}, "never"))
+		t.Location().MustConflict(gated(ifVersion(spi.Key(m.Key), "other-0"), "never"))
 	}
 }
 

@@ -88,7 +88,7 @@ func goldenRead(t *harness.T) {
 			r := t.Location().MustRead(key)
 			_, missing := r.(spi.Missing)
 			t.Checkf(missing, "L9.golden", "reading the golden %s answered %s, expected missing", v.Name, harness.Describe(r))
-			t.Location().MustConflict(gated(spi.VersionCondition{Key: key, Expected: spi.Version(v.Version)}, "never"))
+			t.Location().MustConflict(gated(ifVersion(key, spi.Version(v.Version)), "never"))
 			continue
 		}
 		found := t.Location().MustFind(key)
@@ -97,7 +97,7 @@ func goldenRead(t *harness.T) {
 			found.Value.Version, v.Version)
 		t.Checkf(found.Value.ExpiresAt == spi.NoExpiry, "L9.golden", "the golden %s has the expiry %d, expected none", v.Name,
 			found.Value.ExpiresAt)
-		t.Location().MustApply(gated(spi.VersionCondition{Key: key, Expected: spi.Version(v.Version)}, "beside"))
+		t.Location().MustApply(gated(ifVersion(key, spi.Version(v.Version)), "beside"))
 	}
 }
 

@@ -58,12 +58,9 @@ func busyLocation(store *harness.Location) {
 	store.MustPut("brief", []byte("v"), spi.For(hour))
 	first := store.MustPage(spi.ScanRequest{Limit: 3})
 	v := store.MustPut("{k0}", []byte("new"), nil)
-	store.MustApply(spi.WriteRequest{
-		Conditions: []spi.Condition{spi.VersionCondition{Key: "{k0}", Expected: v}, spi.MissingCondition{Key: "absent"}},
-		Mutations: []spi.Mutation{spi.Put{Key: "{k0}", Bytes: []byte("newer")}, spi.Delete{Key: "{k1}"},
-			spi.Put{Key: "other", Bytes: nil}},
-	})
-	store.MustConflict(gated(spi.MissingCondition{Key: "{k0}"}, "never"))
+	store.MustApply(write(given(ifVersion("{k0}", v), ifMissing("absent")), put("{k0}", "newer"), del("{k1}"),
+		spi.Put{Key: "other", Bytes: nil}))
+	store.MustConflict(gated(ifMissing("{k0}"), "never"))
 	store.MustFinish("", 3, first)
 	store.MustDelete("{k2}", "never-there")
 	store.MustScan("{k", 1000)

@@ -105,7 +105,7 @@ func prefixesApart(t *harness.T) {
 	for _, name := range nested {
 		stores[name] = t.Target().OpenLocation(harness.Store{KeyPrefix: t.NewKeyPrefix(name)})
 		stores[name].MustMiss("k")
-		stores[name].MustApply(gated(spi.MissingCondition{Key: "k"}, "k"))
+		stores[name].MustApply(gated(ifMissing("k"), "k"))
 		stores[name].MustPut("k", []byte(name), nil)
 		stores[name].MustPut(spi.Key("only "+name), nil, nil)
 	}

@@ -65,7 +65,7 @@ func scoreAcrossKeys(t *harness.T) {
 	keys, last := raw.On(t), 0.0
 	for i := range 6 {
 		a, b := spi.Key(fmt.Sprintf("a%d", i)), spi.Key(fmt.Sprintf("b%d", i%2))
-		t.Location().MustApply(write(spi.Put{Key: a, Bytes: []byte("v")}, spi.Put{Key: b, Bytes: []byte("v")}))
+		t.Location().MustApply(write(nil, put(a, "v"), put(b, "v")))
 		ea, eb := keys.Current(a), keys.Current(b)
 		t.Checkf(min(ea.Score, eb.Score) > last, "L9.zset",
 			"commit %d has the scores %.0f and %.0f, not above %.0f of the one before", i, ea.Score, eb.Score, last)
@@ -109,11 +109,7 @@ func conflictWritesNothing(t *harness.T) {
 	store := t.Location()
 	v := store.MustPut("k", []byte("v"), nil)
 	before := keys.Current("k")
-	store.MustConflict(spi.WriteRequest{
-		Conditions: []spi.Condition{spi.VersionCondition{Key: "k", Expected: v},
-			spi.VersionCondition{Key: "absent", Expected: v}},
-		Mutations: []spi.Mutation{spi.Put{Key: "k", Bytes: []byte("w")}, spi.Put{Key: "new", Bytes: []byte("w")}},
-	})
+	store.MustConflict(write(given(ifVersion("k", v), ifVersion("absent", v)), put("k", "w"), put("new", "w")))
 	after := keys.Current("k")
 	t.EqualBytes("L4.all-or-nothing", "the current member after a Conflict", before.Bytes, after.Bytes)
 	t.Checkf(before.Score == after.Score, "L4.all-or-nothing", "the score went from %.0f to %.0f by a Conflict", before.Score,
@@ -144,7 +140,7 @@ func deletedTombstone(t *harness.T) {
 	store.MustPut("in batch", []byte("value"), nil)
 	store.MustDelete("k")
 	store.MustDelete("brief")
-	store.MustApply(write(spi.Put{Key: "beside", Bytes: []byte("v")}, spi.Delete{Key: "in batch"}))
+	store.MustApply(write(nil, put("beside", "v"), del("in batch")))
 	for _, key := range []spi.Key{"k", "brief", "in batch"} {
 		checkTombstone(t, key)
 	}

@@ -38,12 +38,17 @@ var (
 	bothCase       = kit.Cases("redislayout", harness.NeedLayout, harness.NeedLocation, harness.NeedRelocation)
 )
 
+// The words of requests; see suites/kit.
+var (
+	write, given         = kit.Write, kit.Given
+	ifMissing, ifVersion = kit.IfMissing, kit.IfVersion
+	put, del             = kit.Put, kit.Delete
+)
+
 var location = []harness.Need{harness.NeedLayout, harness.NeedLocation}
 
 // hour outlives every case.
 const hour = 3600_000
-
-func write(mutations ...spi.Mutation) spi.WriteRequest { return spi.WriteRequest{Mutations: mutations} }
 
 // refuses checks that an operation is an explicit store failure: a normal
 // result would be a guess.
@@ -64,18 +69,16 @@ func refusesRecord(t *harness.T, store *harness.Location, key spi.Key) {
 	ctx := t.Context()
 	refuses[spi.ReadResult](t, requirement, "reading it")(store.Read(ctx, key))
 	conditions := map[string]spi.Condition{
-		"a Missing condition on it": spi.MissingCondition{Key: key},
-		"a Version condition on it": spi.VersionCondition{Key: key, Expected: "1"},
+		"a Missing condition on it": ifMissing(key),
+		"a Version condition on it": ifVersion(key, "1"),
 	}
 	failed := true
 	for what, condition := range conditions {
 		failed = refuses[spi.WriteResult](t, requirement, what)(store.Write(ctx, gated(condition, "beside"))) && failed
 	}
 	failed = refuses[spi.WriteResult](t, requirement,
-		"a Missing condition on it, behind a true one,")(store.Write(ctx, spi.WriteRequest{
-		Conditions: []spi.Condition{spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: key}},
-		Mutations:  []spi.Mutation{spi.Put{Key: "beside", Bytes: []byte("v")}},
-	})) && failed
+		"a Missing condition on it, behind a true one,")(
+		store.Write(ctx, write(given(ifMissing("absent"), ifMissing(key)), put("beside", "v")))) && failed
 	if !failed {
 		return // what applied has put the key beside it rightly
 	}
@@ -88,10 +91,7 @@ func refusesRecord(t *harness.T, store *harness.Location, key spi.Key) {
 
 // gated is a write of another key under one condition.
 func gated(condition spi.Condition, other spi.Key) spi.WriteRequest {
-	return spi.WriteRequest{
-		Conditions: []spi.Condition{condition},
-		Mutations:  []spi.Mutation{spi.Put{Key: other, Bytes: []byte("v")}},
-	}
+	return write(given(condition), put(other, "v"))
 }
 
 // sorted orders items by key, since the contract does not order a scan.

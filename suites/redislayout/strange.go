@@ -40,8 +40,7 @@ func versionOrder(t *harness.T) {
 		found(t, "L9.zset", m)
 		key := spi.Key(m.Key)
 		for n, version := range versions {
-			r := t.Location().MustWrite(spi.WriteRequest{
-				Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: spi.Version(version)}}})
+			r := t.Location().MustWrite(write(given(ifVersion(key, spi.Version(version)))))
 			_, applied := r.(spi.Applied)
 			t.Checkf(applied == (n == 1), "L9.zset", "of the versions %q in the order of scores, a condition on %q answered %s",
 				versions, version, harness.Describe(r))
@@ -56,7 +55,7 @@ func versionOrder(t *harness.T) {
 
 func scoreAbove(t *harness.T) {
 	store, old := t.Location(), []byte("old")
-	for i, mutation := range []spi.Mutation{spi.Put{Key: "k0", Bytes: []byte("new")}, spi.Delete{Key: "k1"}} {
+	for i, mutation := range []spi.Mutation{put("k0", "new"), del("k1")} {
 		key := mutation.MutationKey()
 		raw.On(t).PutMember(layout.Member{Key: string(key), Value: []byte("below"), Version: "other-1"})
 		member := layout.EncodeMember(nil, layout.Member{Key: string(key), Value: old, Version: "other-2"})
@@ -64,7 +63,7 @@ func scoreAbove(t *harness.T) {
 		raw.Must(t.Redis().ZAdd(t.Context(), record,
 			redis.Z{Score: raw.On(t).Current(key).Score + 1_000_000, Member: member}).Result())(t, "ZADD")
 		t.EqualBytes("L9.score-above", "the value with the highest score", old, store.MustFind(key).Value.Bytes)
-		r, err := store.Write(t.Context(), write(mutation))
+		r, err := store.Write(t.Context(), write(nil, mutation))
 		f, live := store.MustRead(key).(spi.Found)
 		switch {
 		case err != nil:
@@ -112,8 +111,7 @@ func rowWithoutRecord(t *harness.T) {
 		t.Equal("L9.interop-scan", "what a scan shows among rows without a record", []spi.Key{"p/1", "p/3", "p/5"}, shown)
 	}
 	store.MustMiss("p/2")
-	store.MustApply(spi.WriteRequest{Conditions: []spi.Condition{spi.MissingCondition{Key: "p/2"}},
-		Mutations: []spi.Mutation{spi.Put{Key: "p/2", Bytes: []byte("v")}}})
+	store.MustApply(write(given(ifMissing("p/2")), put("p/2", "v")))
 	t.Checkf(len(store.MustScan("p/", 10)) == 4, "L9.interop-scan",
 		"a record that was put where a row stood without one is not in the scan")
 }
@@ -127,7 +125,7 @@ func anotherKey(t *harness.T) {
 		f, ok := r.(spi.Found)
 		t.Checkf(!ok, "L9.foreign-key", "reading a key whose record holds another key answered %s", harness.Describe(f))
 	}
-	r, err := store.Write(t.Context(), gated(spi.VersionCondition{Key: "mine", Expected: spi.Version(theirs.Version)}, "beside"))
+	r, err := store.Write(t.Context(), gated(ifVersion("mine", spi.Version(theirs.Version)), "beside"))
 	if _, applied := r.(spi.Applied); err == nil && applied {
 		t.Failf("L9.foreign-key", "the version of another record's member held as that of %q", "mine")
 	}

@@ -160,12 +160,9 @@ func otherKeys(t *harness.T) {
 	plantUnreadable(t)
 	t.EqualBytes("L6.failure-scope", "a record beside unreadable ones", []byte("v"), store.MustFind("good/before").Value.Bytes)
 	for range 10 { // so that house-keeping of the writes meets the unreadable records
-		v = store.MustApply(spi.WriteRequest{
-			Conditions: []spi.Condition{spi.VersionCondition{Key: "good/before", Expected: v}},
-			Mutations:  []spi.Mutation{spi.Put{Key: "good/before", Bytes: []byte("w")}},
-		}).PutVersions[0].Version
+		v = store.MustApply(write(given(ifVersion("good/before", v)), put("good/before", "w"))).PutVersions[0].Version
 	}
-	store.MustApply(gated(spi.MissingCondition{Key: "good/new"}, "good/new"))
+	store.MustApply(gated(ifMissing("good/new"), "good/new"))
 	items := store.MustScan("good/", 1)
 	t.Checkf(len(items) == 2, "L6.failure-scope", "a scan beside unreadable records shows %d records, expected 2", len(items))
 	store.MustDelete("good/before")
@@ -176,13 +173,11 @@ func sameBatch(t *harness.T) {
 	store := t.Location()
 	raw.On(t).Put("bad", unreadable[0].bytes)
 	v := store.MustPut("good", []byte("v"), nil)
-	condition := spi.VersionCondition{Key: "good", Expected: v}
-	put := spi.Put{Key: "good", Bytes: []byte("w")}
-	r, err := store.Write(t.Context(), spi.WriteRequest{
-		Conditions: []spi.Condition{condition, spi.MissingCondition{Key: "bad"}}, Mutations: []spi.Mutation{put},
-	})
+	condition := ifVersion("good", v)
+	put := put("good", "w")
+	r, err := store.Write(t.Context(), write(given(condition, ifMissing("bad")), put))
 	refuses[spi.WriteResult](t, "L9.unknown-tag", "a condition on an unreadable record")(r, err)
 	f := store.MustFind("good")
 	t.Checkf(f.Value.Version == v, "L4.all-or-nothing", "the failed write has changed the record beside the unreadable one")
-	store.MustApply(spi.WriteRequest{Conditions: []spi.Condition{condition}, Mutations: []spi.Mutation{put}})
+	store.MustApply(write(given(condition), put))
 }

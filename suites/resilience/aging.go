@@ -62,7 +62,7 @@ func (a *aging) next() *harness.Location {
 // apply writes a batch and notes what must be there now.
 func (a *aging) apply(mutations ...spi.Mutation) {
 	l := a.next()
-	r, err := l.Write(a.t.Context(), spi.WriteRequest{Mutations: mutations})
+	r, err := l.Write(a.t.Context(), write(nil, mutations...))
 	applied, ok := r.(spi.Applied)
 	if !ok {
 		a.t.Fatalf("L4.put", "a write without conditions answered %s, %v", harness.Describe(r), err)
@@ -217,7 +217,7 @@ func firstOf(wrong []string) string {
 func (a *aging) stir() {
 	for i, l := range a.clients {
 		for n := range 40 / len(a.clients) {
-			r, err := l.Write(a.t.Context(), put(spi.Key(fmt.Sprintf("z/%d/%d", i, n)), "other", nil))
+			r, err := l.Write(a.t.Context(), write(nil, put(spi.Key(fmt.Sprintf("z/%d/%d", i, n)), "other")))
 			if _, ok := r.(spi.Applied); !ok {
 				a.t.Fatalf("L4.put", "a write of another record answered %s, %v", harness.Describe(r), err)
 			}

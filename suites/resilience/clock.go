@@ -142,8 +142,7 @@ func locationTimes(c *clockWorld) {
 	for i, retention := range []spi.Millis{30 * 60 * 1000, 2 * hour} { // on either side of the skew
 		key := spi.Key(fmt.Sprint("k", i))
 		applied := c.bracketed(req, "Applied", func() spi.Millis {
-			return l.MustApply(spi.WriteRequest{Mutations: []spi.Mutation{
-				spi.Put{Key: key, Bytes: []byte("v"), Retention: spi.For(float64(retention))}}}).StoreNow
+			return l.MustApply(write(nil, putFor(key, "v", float64(retention)))).StoreNow
 		})
 		c.bracketed(req, "Found", func() spi.Millis {
 			f := l.MustFind(key)
@@ -153,7 +152,7 @@ func locationTimes(c *clockWorld) {
 			return f.StoreNow
 		})
 		c.bracketed(req, "Conflict", func() spi.Millis {
-			return l.MustConflict(put(key, "w", spi.MissingCondition{Key: key})).StoreNow
+			return l.MustConflict(write(given(ifMissing(key)), put(key, "w"))).StoreNow
 		})
 	}
 	c.bracketed(req, "a page", func() spi.Millis {
@@ -209,8 +208,8 @@ func jumpLocation(t *harness.T) {
 	c.set(24 * time.Hour)
 	c.bracketed("L3.store-now", "Missing after the jump",
 		func() spi.Millis { return l.Citing("L3.expiry-clock").MustMiss("read").StoreNow })
-	l.MustConflict(put("version", "w", spi.VersionCondition{Key: "version", Expected: version}))
-	l.MustApply(put("missing", "w", spi.MissingCondition{Key: "missing"}))
+	l.MustConflict(write(given(ifVersion("version", version)), put("version", "w")))
+	l.MustApply(write(given(ifMissing("missing")), put("missing", "w")))
 	l.MustDelete("delete")
 	for key, want := range map[spi.Key]spi.Version{"durable": durable, "day": later} {
 		if got := l.MustFind(key).Value.Version; got != want {
@@ -240,7 +239,7 @@ func jumpBack(t *harness.T) {
 		c.set(offset)
 		value := []byte(fmt.Sprint("after ", i))
 		now := c.bracketed("L3.store-now", "Applied after the jump", func() spi.Millis {
-			a := l.MustApply(put("k", string(value), nil))
+			a := l.MustApply(write(nil, put("k", string(value))))
 			for _, p := range a.PutVersions {
 				t.Checkf(!seen[p.Version], "L3.version-fresh", "version %q was issued again after a jump of the clock to %v",
 					p.Version, offset)

@@ -154,9 +154,9 @@ func (w *world) blind() map[string]func() (any, error) {
 	if w.kind == &location {
 		return map[string]func() (any, error){
 			"a Read": func() (any, error) { return w.location.Read(ctx, "k") },
-			"a Put":  func() (any, error) { return w.location.Write(ctx, put("k", "v", nil)) },
+			"a Put":  func() (any, error) { return w.location.Write(ctx, write(nil, put("k", "v"))) },
 			"a Put if missing": func() (any, error) {
-				return w.location.Write(ctx, put("k", "v", spi.MissingCondition{Key: "k"}))
+				return w.location.Write(ctx, write(given(ifMissing("k")), put("k", "v")))
 			},
 			"a Scan": func() (any, error) { return w.location.Scan(ctx, spi.ScanRequest{Limit: 1}) },
 		}

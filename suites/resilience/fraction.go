@@ -74,7 +74,7 @@ func putFractions(t *harness.T) {
 	for i, ms := range fractions {
 		t.Apart(func() {
 			key := spi.Key(fmt.Sprint("k", i))
-			w := spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte("v"), Retention: &ms}}}
+			w := write(nil, spi.Put{Key: key, Bytes: []byte("v"), Retention: &ms})
 			res, err := c.location.Write(t.Context(), w)
 			if tooFine(t, requirement, ms, err) {
 				c.location.MustMiss(key)

@@ -77,7 +77,7 @@ func (a *aging) someAgain(round, time int) {
 			continue
 		}
 		if _, ok := live[name]; ok && (n/3+round)%3 == 0 {
-			a.apply(spi.Delete{Key: name})
+			a.apply(del(name))
 		} else if !ok && (n/3+round)%2 == 0 {
 			a.apply(a.put(name, lease))
 		} else if !ok {
@@ -132,19 +132,19 @@ func (a *aging) conditions(name spi.Key) map[string]string {
 	lives = lives && (s.expiresAt == spi.NoExpiry || s.expiresAt > a.t.NowOf(a.client)+1)
 	wrong := map[string]string{}
 	ask := func(rule, what string, want bool, condition spi.Condition) {
-		r := a.next().MustWrite(put("q/probe", "v", condition))
+		r := a.next().MustWrite(putIf("q/probe", "v", condition))
 		if _, ok := r.(spi.Applied); ok != want {
 			wrong[rule] = fmt.Sprintf("%s answered %s", what, harness.Describe(r))
 		}
 	}
-	ask("L4.missing", "a Missing condition", !lives, spi.MissingCondition{Key: name})
+	ask("L4.missing", "a Missing condition", !lives, ifMissing(name))
 	past := a.past[name]
 	for n := max(0, len(past)-2); n < len(past); n++ {
 		now := lives && n == len(past)-1
 		what := map[bool]string{true: "the current", false: "an earlier"}[now]
-		ask("L4.version", "a condition on "+what+" version", now, spi.VersionCondition{Key: name, Expected: past[n].version})
+		ask("L4.version", "a condition on "+what+" version", now, ifVersion(name, past[n].version))
 		if a.t.Target().Info().Has(targets.CapValueCondition) {
-			ask("L4.value", "a condition on "+what+" value", now, spi.ValueCondition{Key: name, Expected: []byte(past[n].bytes)})
+			ask("L4.value", "a condition on "+what+" value", now, ifValue(name, []byte(past[n].bytes)))
 		}
 	}
 	return wrong

@@ -55,11 +55,11 @@ type lateWrite struct {
 
 var latePuts = []lateWrite{
 	{"a Put", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
-		_, err := w.location.Write(ctx, put(spi.Key(name), oldBytes, nil))
+		_, err := w.location.Write(ctx, write(nil, put(spi.Key(name), oldBytes)))
 		return err
 	}, putSince},
 	{"a Delete", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
-		_, err := w.location.Write(ctx, spi.WriteRequest{Mutations: []spi.Mutation{spi.Delete{Key: spi.Key(name)}}})
+		_, err := w.location.Write(ctx, write(nil, del(spi.Key(name))))
 		return err
 	}, putSince},
 }
@@ -143,7 +143,7 @@ func sameBytes(t *harness.T, k *kind) {
 // sameWrite writes the bytes of the operations by the other instance.
 func (w *world) sameWrite(name string) any {
 	if w.kind == &location {
-		return w.sideLocation.MustWrite(put(spi.Key(name), newBytes, nil))
+		return w.sideLocation.MustWrite(write(nil, put(spi.Key(name), newBytes)))
 	}
 	return w.sideRelocation.MustPut(spi.Reference(name), []byte(newBytes), spi.Retention(hour))
 }

@@ -19,7 +19,7 @@ var leftovers = []leftover{
 	{"deleted", "100 deleted records", func(a *aging) {
 		a.apply(a.hundred(0)...)
 		for _, name := range a.names {
-			a.apply(spi.Delete{Key: name})
+			a.apply(del(name))
 		}
 	}},
 	{"expired", "100 expired records", func(a *aging) { a.apply(a.hundred(time.Second)...) }},
@@ -39,7 +39,7 @@ var leftovers = []leftover{
 		}
 		var deletes []spi.Mutation
 		for _, name := range a.names {
-			deletes = append(deletes, spi.Delete{Key: name})
+			deletes = append(deletes, del(name))
 		}
 		a.apply(deletes...)
 	}},

@@ -110,7 +110,7 @@ func readAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
 
 // underCondition writes the key under a condition and reports whether it held.
 func underCondition(c *clockWorld, v dying, condition spi.Condition) (held bool, now spi.Millis) {
-	switch r := c.location.MustWrite(put(v.key, "w", condition)).(type) {
+	switch r := c.location.MustWrite(putIf(v.key, "w", condition)).(type) {
 	case spi.Applied:
 		return true, r.StoreNow
 	case spi.Conflict:
@@ -120,7 +120,7 @@ func underCondition(c *clockWorld, v dying, condition spi.Condition) (held bool,
 }
 
 func missingAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
-	held, now := underCondition(c, v, spi.MissingCondition{Key: v.key})
+	held, now := underCondition(c, v, ifMissing(v.key))
 	if held {
 		return "a Missing condition held", false, now
 	}
@@ -128,12 +128,12 @@ func missingAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
 }
 
 func versionAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
-	held, now := underCondition(c, v, spi.VersionCondition{Key: v.key, Expected: v.version})
+	held, now := underCondition(c, v, ifVersion(v.key, v.version))
 	return fmt.Sprintf("a Version condition answered %t", held), held, now
 }
 
 func valueAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
-	held, now := underCondition(c, v, spi.ValueCondition{Key: v.key, Expected: v.bytes})
+	held, now := underCondition(c, v, ifValue(v.key, v.bytes))
 	return fmt.Sprintf("a Value condition answered %t", held), held, now
 }
 

@@ -14,12 +14,12 @@ type step func(a *aging, key spi.Key) []spi.Mutation
 
 func stepPut(a *aging, k spi.Key) []spi.Mutation    { return []spi.Mutation{a.put(k, 0)} }
 func stepLease(a *aging, k spi.Key) []spi.Mutation  { return []spi.Mutation{a.put(k, lease)} }
-func stepDelete(_ *aging, k spi.Key) []spi.Mutation { return []spi.Mutation{spi.Delete{Key: k}} }
+func stepDelete(_ *aging, k spi.Key) []spi.Mutation { return []spi.Mutation{del(k)} }
 func stepAgain(a *aging, k spi.Key) []spi.Mutation {
-	return []spi.Mutation{spi.Delete{Key: k}, a.put(k, 0)}
+	return []spi.Mutation{del(k), a.put(k, 0)}
 }
 func stepGone(a *aging, k spi.Key) []spi.Mutation {
-	return []spi.Mutation{a.put(k, 0), spi.Delete{Key: k}}
+	return []spi.Mutation{a.put(k, 0), del(k)}
 }
 
 // lives are what can happen to a record: before all scans, after the first page

@@ -79,12 +79,12 @@ var operations = []operation{
 		}},
 	{slug: "location-create", title: "a Put if missing", kind: &location, rule: "L4.missing", once: true,
 		prepare: func(w *world, name string) attempt {
-			return locationWrite(w, name, spi.MissingCondition{Key: spi.Key(name)})
+			return locationWrite(w, name, ifMissing(spi.Key(name)))
 		}},
 	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, rule: "L4.version", once: true,
 		prepare: func(w *world, name string) attempt {
 			v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
-			return locationWrite(w, name, spi.VersionCondition{Key: spi.Key(name), Expected: v})
+			return locationWrite(w, name, ifVersion(spi.Key(name), v))
 		}},
 	{slug: "location-delete", title: "a Delete if the version is unchanged", kind: &location, rule: "L4.delete", once: true,
 		prepare: locationDelete},
@@ -154,7 +154,7 @@ func locationRead(w *world, name string) attempt {
 // locationWrite puts new bytes under a condition that holds.
 func locationWrite(w *world, name string, condition spi.Condition) attempt {
 	key := spi.Key(name)
-	request := put(key, newBytes, condition)
+	request := putIf(key, newBytes, condition)
 	return attempt{
 		do:   func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },
 		look: w.lookAt(name),
@@ -174,11 +174,11 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 			seen := w.location.Citing(w.kind.reconstruct).MustRead(key)
 			w.t.Checkf(stateOf(seen) == now, w.kind.reconstruct, "the same instance reads %s, but %s", harness.Describe(seen),
 				now)
-			var known spi.Condition = spi.MissingCondition{Key: key}
+			var known spi.Condition = ifMissing(key)
 			if now.exists {
-				known = spi.VersionCondition{Key: key, Expected: now.version}
+				known = ifVersion(key, now.version)
 			}
-			r := w.location.Citing(w.kind.reconstruct).MustWrite(put(key, "decided", known))
+			r := w.location.Citing(w.kind.reconstruct).MustWrite(putIf(key, "decided", known))
 			_, applied := r.(spi.Applied)
 			w.t.Checkf(applied, w.kind.reconstruct, "a write under the version that was read afterwards answered %s",
 				harness.Describe(r))
@@ -189,10 +189,7 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 // locationDelete deletes a record under its version.
 func locationDelete(w *world, name string) attempt {
 	key := spi.Key(name)
-	request := spi.WriteRequest{
-		Conditions: []spi.Condition{spi.VersionCondition{Key: key, Expected: w.sideLocation.MustPut(key, []byte(oldBytes), nil)}},
-		Mutations:  []spi.Mutation{spi.Delete{Key: key}},
-	}
+	request := write(given(ifVersion(key, w.sideLocation.MustPut(key, []byte(oldBytes), nil))), del(key))
 	return attempt{
 		do:   func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },
 		look: w.lookAt(name),
@@ -208,11 +205,11 @@ func locationDelete(w *world, name string) attempt {
 	}
 }
 
-// put is a write of one value, under a condition unless that is nil.
-func put(key spi.Key, value string, condition spi.Condition) spi.WriteRequest {
-	w := spi.WriteRequest{Mutations: []spi.Mutation{spi.Put{Key: key, Bytes: []byte(value)}}}
+// putIf is a write of one value, under a condition unless that is nil.
+func putIf(key spi.Key, value string, condition spi.Condition) spi.WriteRequest {
+	w := write(nil, put(key, value))
 	if condition != nil {
-		w.Conditions = []spi.Condition{condition}
+		w.Conditions = given(condition)
 	}
 	return w
 }

@@ -78,7 +78,7 @@ func (w *world) roundTrip(name string) error {
 	ctx := w.t.Context()
 	var read any
 	if w.kind == &location {
-		answer, err := w.location.Write(ctx, put(spi.Key(name), name, spi.MissingCondition{Key: spi.Key(name)}))
+		answer, err := w.location.Write(ctx, write(given(ifMissing(spi.Key(name))), put(spi.Key(name), name)))
 		if err != nil {
 			return err
 		}

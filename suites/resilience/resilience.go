@@ -76,6 +76,13 @@ var (
 	relocationCase = kit.Cases("resilience", harness.NeedRelocation)
 )
 
+// The words of requests; see suites/kit.
+var (
+	write, given                  = kit.Write, kit.Given
+	ifMissing, ifVersion, ifValue = kit.IfMissing, kit.IfVersion, kit.IfValue
+	put, putFor, del              = kit.Put, kit.PutFor, kit.Delete
+)
+
 // newCase builds a case on a store of the kind.
 func (k *kind) newCase(id, title, requirements string, run func(*harness.T), needs ...harness.Need) harness.Case {
 	return kit.Cases("resilience", k.need)(id, title, requirements, run, needs...)

@@ -95,8 +95,8 @@ func locationWork(t *harness.T, requirement string, l *harness.Location) {
 	var batch spi.WriteRequest
 	for i := range records {
 		key := spi.Key(fmt.Sprintf("work/%02d", i))
-		batch.Conditions = append(batch.Conditions, spi.MissingCondition{Key: key})
-		batch.Mutations = append(batch.Mutations, spi.Put{Key: key, Bytes: []byte(key), Retention: spi.For(float64(hour))})
+		batch.Conditions = append(batch.Conditions, ifMissing(key))
+		batch.Mutations = append(batch.Mutations, putFor(key, string(key), float64(hour)))
 	}
 	applied := l.MustApply(batch)
 	l.MustConflict(batch)
@@ -104,10 +104,7 @@ func locationWork(t *harness.T, requirement string, l *harness.Location) {
 		len(applied.PutVersions))
 	page := l.MustPage(spi.ScanRequest{Prefix: "work/", Limit: 15})
 	first := applied.PutVersions[0]
-	l.MustApply(spi.WriteRequest{
-		Conditions: []spi.Condition{spi.VersionCondition{Key: first.Key, Expected: first.Version}},
-		Mutations:  []spi.Mutation{spi.Put{Key: "other", Bytes: []byte("v")}, spi.Delete{Key: first.Key}},
-	})
+	l.MustApply(write(given(ifVersion(first.Key, first.Version)), put("other", "v"), del(first.Key)))
 	l.MustDelete("work/39", "work/20", "never")
 	l.MustPut("work/21", []byte("changed"), nil)
 	items := l.MustFinish("work/", 15, page)

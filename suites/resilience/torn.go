@@ -173,8 +173,7 @@ const shortly spi.Millis = 60
 
 func readExpiry(w *world, name string) contest {
 	key := spi.Key(name)
-	applied := w.sideLocation.MustApply(spi.WriteRequest{Mutations: []spi.Mutation{
-		spi.Put{Key: key, Bytes: []byte(oldBytes), Retention: spi.For(float64(shortly))}}})
+	applied := w.sideLocation.MustApply(write(nil, putFor(key, oldBytes, float64(shortly))))
 	expiresAt := applied.StoreNow + shortly
 	return contest{
 		do:     w.read(key),
@@ -213,11 +212,11 @@ func expiryLie(answer any, expiresAt spi.Millis) string {
 
 func lostUpdate(w *world, name string) contest {
 	version := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
-	return w.lostWrite(name, spi.VersionCondition{Key: spi.Key(name), Expected: version})
+	return w.lostWrite(name, ifVersion(spi.Key(name), version))
 }
 
 func lostCreate(w *world, name string) contest {
-	return w.lostWrite(name, spi.MissingCondition{Key: spi.Key(name)})
+	return w.lostWrite(name, ifMissing(spi.Key(name)))
 }
 
 // lostWrite races a conditional write with an unconditional one, which is
@@ -226,7 +225,7 @@ func (w *world) lostWrite(name string, condition spi.Condition) contest {
 	const theirs = "the other's bytes"
 	key := spi.Key(name)
 	return contest{
-		do:     func(ctx context.Context) (any, error) { return w.location.Write(ctx, put(key, newBytes, condition)) },
+		do:     func(ctx context.Context) (any, error) { return w.location.Write(ctx, putIf(key, newBytes, condition)) },
 		change: func() { w.sideLocation.MustPut(key, []byte(theirs), nil) },
 		wrong: func(answer any) string {
 			if now := w.lookAt(name)(); now.bytes != theirs {
@@ -242,7 +241,7 @@ func scanBatch(w *world, name string) contest {
 	batch := func(bytes string) {
 		var r spi.WriteRequest
 		for _, k := range keys {
-			r.Mutations = append(r.Mutations, spi.Put{Key: k, Bytes: []byte(bytes)})
+			r.Mutations = append(r.Mutations, put(k, bytes))
 		}
 		w.sideLocation.MustApply(r)
 	}

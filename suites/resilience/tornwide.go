@@ -53,7 +53,7 @@ func wideKeys(name string, n int) (all, some []spi.Key) {
 func putEach(keys []spi.Key, bytes string) []spi.Mutation {
 	var mutations []spi.Mutation
 	for _, k := range keys {
-		mutations = append(mutations, spi.Put{Key: k, Bytes: []byte(bytes)})
+		mutations = append(mutations, put(k, bytes))
 	}
 	return mutations
 }
@@ -63,9 +63,9 @@ func putEach(keys []spi.Key, bytes string) []spi.Mutation {
 func wideLostCreate(w *world, name string, at int) contest {
 	const theirs = "the other's bytes"
 	keys, some := wideKeys(name, spi.MaxBatchKeys)
-	request := spi.WriteRequest{Mutations: putEach(keys, newBytes)}
+	request := write(nil, putEach(keys, newBytes)...)
 	for _, k := range keys {
-		request.Conditions = append(request.Conditions, spi.MissingCondition{Key: k})
+		request.Conditions = append(request.Conditions, ifMissing(k))
 	}
 	return contest{
 		do:     func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },
@@ -89,7 +89,7 @@ func wideLostCreate(w *world, name string, at int) contest {
 // is written: once one of them is there, the others are.
 func wideIsolation(w *world, name string, n int, tail string) contest {
 	keys, some := wideKeys(name, n)
-	request := spi.WriteRequest{Mutations: putEach(keys, newBytes+tail)}
+	request := write(nil, putEach(keys, newBytes+tail)...)
 	var torn string
 	return contest{
 		do: func(ctx context.Context) (any, error) { return w.location.Write(ctx, request) },

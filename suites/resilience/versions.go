@@ -71,12 +71,12 @@ func versionsAfterCleanUp(t *harness.T) {
 			key spi.Key
 			do  []spi.Mutation
 		}{
-			{"p/deleted", []spi.Mutation{a.put("p/deleted", 0), spi.Delete{Key: "p/deleted"}}},
+			{"p/deleted", []spi.Mutation{a.put("p/deleted", 0), del("p/deleted")}},
 			{"p/deleted-twice", []spi.Mutation{a.put("p/deleted-twice", 0),
-				spi.Delete{Key: "p/deleted-twice"}, spi.Delete{Key: "p/deleted-twice"}}},
+				del("p/deleted-twice"), del("p/deleted-twice")}},
 			{"p/leased", []spi.Mutation{a.put("p/leased", time.Second)}},
 			{"p/overwritten", []spi.Mutation{a.put("p/overwritten", 0), a.put("p/overwritten", time.Second)}},
-			{"p/lease-deleted", []spi.Mutation{a.put("p/lease-deleted", time.Second), spi.Delete{Key: "p/lease-deleted"}}},
+			{"p/lease-deleted", []spi.Mutation{a.put("p/lease-deleted", time.Second), del("p/lease-deleted")}},
 		} {
 			for _, m := range gone.do {
 				a.apply(m)

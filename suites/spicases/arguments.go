@@ -148,10 +148,10 @@ func badKeys(keys ...string) func(*harness.T) []attempt[*harness.Location] {
 				}})
 			for what, w := range map[string]spi.WriteRequest{
 				"a Put of":                write(nil, put("new", "v"), put(key, "v")),
-				"a Delete of":             write(nil, put("new", "v"), spi.Delete{Key: key}),
-				"a Missing condition on":  write(given(spi.MissingCondition{Key: key}), put("new", "v")),
-				"a Version condition on":  write(given(spi.VersionCondition{Key: key, Expected: "v"}), put("new", "v")),
-				"nothing but a Delete of": write(nil, spi.Delete{Key: key}),
+				"a Delete of":             write(nil, put("new", "v"), del(key)),
+				"a Missing condition on":  write(given(ifMissing(key)), put("new", "v")),
+				"a Version condition on":  write(given(ifVersion(key, "v")), put("new", "v")),
+				"nothing but a Delete of": write(nil, del(key)),
 			} {
 				table = append(table, tryWrite(t, what+" the key "+short(text), requirement, w))
 			}
@@ -180,13 +180,13 @@ func badValueConditions(t *harness.T) []attempt[*harness.Location] {
 	large := make([]byte, spi.MaxValueBytes+1)
 	return []attempt[*harness.Location]{
 		tryWrite(t, "a Value condition with 1 MiB + 1 byte", "L4.value",
-			write(given(spi.ValueCondition{Key: "kept", Expected: large}), put("new", "v"))),
+			write(given(ifValue("kept", large)), put("new", "v"))),
 	}
 }
 
 func badBatches(t *harness.T) []attempt[*harness.Location] {
-	missing := spi.MissingCondition{Key: "new"}
-	version := spi.VersionCondition{Key: "new", Expected: "v"}
+	missing := ifMissing("new")
+	version := ifVersion("new", "v")
 	var mutations []spi.Mutation
 	for i := range 5 {
 		mutations = append(mutations, put(spi.Key(fmt.Sprint("new", i)), strings.Repeat("v", spi.MaxValueBytes)))
@@ -198,9 +198,9 @@ func badBatches(t *harness.T) []attempt[*harness.Location] {
 		tryWrite(t, "a key in a Missing and a Version condition", "L4.duplicates",
 			write(given(missing, version), put("new", "v"))),
 		tryWrite(t, "a key in two Puts", "L4.duplicates", write(nil, put("new", "v"), put("new", "w"))),
-		tryWrite(t, "a key in a Put and a Delete", "L4.duplicates", write(nil, put("new", "v"), spi.Delete{Key: "new"})),
+		tryWrite(t, "a key in a Put and a Delete", "L4.duplicates", write(nil, put("new", "v"), del("new"))),
 		tryWrite(t, "a key in two Deletes", "L4.duplicates",
-			write(nil, put("other", "v"), spi.Delete{Key: "kept"}, spi.Delete{Key: "kept"})),
+			write(nil, put("other", "v"), del("kept"), del("kept"))),
 		tryWrite(t, "2,049 Puts", "L4.key-bound", write(nil, putAll(keys, "v")...)),
 		tryWrite(t, "2,049 keys in conditions and Puts", "L4.key-bound",
 			write(allMissing(keys[:half]), putAll(keys[half:], "v")...)),

@@ -61,32 +61,32 @@ func falseCondition(t *harness.T, at int, version bool) {
 	stored := seed(l, put(keys[at], "obstacle"))
 	conditions := allMissing(keys)
 	if version {
-		conditions[at] = spi.VersionCondition{Key: keys[at], Expected: stored[keys[at]].Version}
+		conditions[at] = ifVersion(keys[at], stored[keys[at]].Version)
 		stored = seed(l, put(keys[at], "obstacle, newer"))
 	}
 	// The request holds for every other key, so each of its mutations would be allowed.
 	mutations := putAll(keys, "new")
-	mutations[1] = spi.Delete{Key: keys[1]}
-	mutations[at] = spi.Delete{Key: keys[at]}
+	mutations[1] = del(keys[1])
+	mutations[at] = del(keys[at])
 	l.MustConflict(write(conditions, mutations...))
 	same(t, "L4.all-or-nothing", "after the Conflict", stored, scanned(t, l, "", spi.MaxScanLimit))
 
 	// Without the obstacle, a batch like it applies: the condition was the only reason.
-	conditions[at] = spi.VersionCondition{Key: keys[at], Expected: stored[keys[at]].Version}
+	conditions[at] = ifVersion(keys[at], stored[keys[at]].Version)
 	l.MustApply(write(conditions, mutations[at]))
 }
 
 func twoFalse(t *harness.T) {
 	l := t.Location()
 	want := seed(l, put("a", "old"), putFor("b", "old", 3_600_000), put("c", "old"))
-	old := spi.VersionCondition{Key: "c", Expected: want["c"].Version}
+	old := ifVersion("c", want["c"].Version)
 	want["c"] = seed(l, put("c", "newer"))["c"]
 	for _, conditions := range [][]spi.Condition{
-		given(spi.MissingCondition{Key: "a"}, old),
-		given(old, spi.MissingCondition{Key: "a"}),
-		given(spi.MissingCondition{Key: "d"}, old, spi.MissingCondition{Key: "a"}, spi.MissingCondition{Key: "e"}),
+		given(ifMissing("a"), old),
+		given(old, ifMissing("a")),
+		given(ifMissing("d"), old, ifMissing("a"), ifMissing("e")),
 	} {
-		l.MustConflict(write(conditions, put("a", "new"), putFor("b", "new", 1000), spi.Delete{Key: "c"}, put("d", "new")))
+		l.MustConflict(write(conditions, put("a", "new"), putFor("b", "new", 1000), del("c"), put("d", "new")))
 		same(t, "L4.all-or-nothing", "after the Conflict", want, look(l, "a", "b", "c", "d", "e"))
 	}
 }
@@ -175,8 +175,8 @@ func pairConditions(t *harness.T) {
 	l[0].MustApply(write(nil, putAll(keys, "0")...))
 	during(t, pairWriter(l[0], keys, 150), func() {
 		left, right := l[1].MustFind("left").Value, l[1].MustFind("right").Value
-		check := write(given(spi.VersionCondition{Key: "left", Expected: left.Version},
-			spi.VersionCondition{Key: "right", Expected: right.Version}))
+		check := write(given(ifVersion("left", left.Version),
+			ifVersion("right", right.Version)))
 		if _, applied := l[1].MustWrite(check).(spi.Applied); applied && string(left.Bytes) != string(right.Bytes) {
 			t.Fatalf("L4.isolation", "the versions of batch %s and batch %s held at once", left.Bytes, right.Bytes)
 		}
@@ -207,9 +207,9 @@ func retry(t *harness.T, l *harness.Location, keys []spi.Key, change func(record
 		var conditions []spi.Condition
 		for _, k := range keys {
 			if v, ok := current[k]; ok {
-				conditions = append(conditions, spi.VersionCondition{Key: k, Expected: v.Version})
+				conditions = append(conditions, ifVersion(k, v.Version))
 			} else {
-				conditions = append(conditions, spi.MissingCondition{Key: k})
+				conditions = append(conditions, ifMissing(k))
 			}
 		}
 		if a, ok := l.MustWrite(write(conditions, change(current)...)).(spi.Applied); ok {
@@ -253,7 +253,7 @@ func oneCreator(t *harness.T) {
 		want := records{}
 		t.Concurrently(writers, func(i int) {
 			value := fmt.Sprintf("by writer %d", i)
-			if a, ok := l[i].MustWrite(write(given(spi.MissingCondition{Key: k}), put(k, value))).(spi.Applied); ok {
+			if a, ok := l[i].MustWrite(write(given(ifMissing(k)), put(k, value))).(spi.Applied); ok {
 				winners.Add(1)
 				mu.Lock()
 				defer mu.Unlock()

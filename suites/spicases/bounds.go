@@ -88,7 +88,7 @@ func keys2049(t *harness.T) {
 	keys := numbered("k", spi.MaxBatchKeys+1)
 	deletes := make([]spi.Mutation, len(keys))
 	for i, k := range keys {
-		deletes[i] = spi.Delete{Key: k}
+		deletes[i] = del(k)
 	}
 	refused(t, "L4.key-bound", "a batch of 2,049 Puts", l, write(nil, putAll(keys, "value")...))
 	refused(t, "L4.key-bound", "a batch of 2,049 Deletes", l, write(nil, deletes...))
@@ -148,7 +148,7 @@ func bytesRefused(t *harness.T) {
 		write(nil, putAll(longKeys(spi.MaxBatchKeys), strings.Repeat("v", 1025))...))
 	var versions []spi.Condition
 	for _, k := range numbered("k", 1025) {
-		versions = append(versions, spi.VersionCondition{Key: k, Expected: spi.Version(strings.Repeat("v", spi.MaxVersionBytes))})
+		versions = append(versions, ifVersion(k, spi.Version(strings.Repeat("v", spi.MaxVersionBytes))))
 	}
 	refused(t, "L4.byte-bound", "a batch of 1,025 expected versions of 4,096 bytes", l, write(versions, put("k", "value")))
 	same(t, "L4.byte-bound", "after the refused batches", records{}, scanned(t, l, "", spi.MaxScanLimit))
@@ -158,12 +158,12 @@ func bytesRefusedValueConditions(t *harness.T) {
 	l := t.Location()
 	var conditions []spi.Condition
 	for _, k := range numbered("k", 5) {
-		conditions = append(conditions, spi.ValueCondition{Key: k, Expected: make([]byte, spi.MaxValueBytes)})
+		conditions = append(conditions, ifValue(k, make([]byte, spi.MaxValueBytes)))
 	}
 	refused(t, "L4.byte-bound", "a batch of 5 expected values of 1 MiB", l, write(conditions, put("k", "value")))
 	refused(t, "L4.byte-bound", "a batch of 4 expected values of 1 MiB and a Put", l, write(conditions[:4], put("k", "value")))
 	refused(t, "L4.value", "an expected value of 1 MiB and one byte", l,
-		write(given(spi.ValueCondition{Key: "k", Expected: make([]byte, spi.MaxValueBytes+1)}), put("k", "value")))
+		write(given(ifValue("k", make([]byte, spi.MaxValueBytes+1))), put("k", "value")))
 	l.MustConflict(write(conditions[:3], put("k", "value")))
 	l.MustMiss("k")
 }
@@ -179,27 +179,27 @@ func mutate(mutations ...spi.Mutation) duplicateRow {
 var duplicateMutations = []duplicateRow{
 	mutate(put("k", "1"), put("k", "2")),
 	mutate(put("k", "1"), put("k", "1")),
-	mutate(put("k", "1"), spi.Delete{Key: "k"}),
-	mutate(spi.Delete{Key: "k"}, put("k", "1")),
-	mutate(spi.Delete{Key: "k"}, spi.Delete{Key: "k"}),
-	mutate(spi.Delete{Key: "absent"}, put("k", "1"), spi.Delete{Key: "absent"}),
+	mutate(put("k", "1"), del("k")),
+	mutate(del("k"), put("k", "1")),
+	mutate(del("k"), del("k")),
+	mutate(del("absent"), put("k", "1"), del("absent")),
 	mutate(append(append([]spi.Mutation{put("k", "1")}, putAll(numbered("other", 1000), "")...), put("k", "2"))...),
 }
 
 var duplicateConditions = []duplicateRow{
 	func(spi.Version) spi.WriteRequest {
-		return write(given(spi.MissingCondition{Key: "absent"}, spi.MissingCondition{Key: "absent"}), put("k", "1"))
+		return write(given(ifMissing("absent"), ifMissing("absent")), put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
-		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.VersionCondition{Key: "k", Expected: v}),
+		return write(given(ifVersion("k", v), ifVersion("k", v)),
 			put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
-		return write(given(spi.MissingCondition{Key: "k"}, spi.VersionCondition{Key: "k", Expected: v}), put("k", "1"))
+		return write(given(ifMissing("k"), ifVersion("k", v)), put("k", "1"))
 	},
 	func(v spi.Version) spi.WriteRequest {
-		return write(given(spi.VersionCondition{Key: "k", Expected: v}, spi.MissingCondition{Key: "absent"},
-			spi.VersionCondition{Key: "k", Expected: "1"}))
+		return write(given(ifVersion("k", v), ifMissing("absent"),
+			ifVersion("k", "1")))
 	},
 }
 
@@ -214,7 +214,7 @@ func duplicates(rows []duplicateRow) func(*harness.T) {
 			same(t, "L4.duplicates", "after "+harness.Describe(request), want, scanned(t, l, "", spi.MaxScanLimit))
 		}
 		// Once within the conditions and once within the mutations is no duplicate.
-		l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: v}), put("k", "new")))
+		l.MustApply(write(given(ifVersion("k", v)), put("k", "new")))
 	}
 }
 

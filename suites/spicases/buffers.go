@@ -68,7 +68,7 @@ func conflictInput(t *harness.T) {
 	l := t.Location()
 	l.MustPut("k", []byte("first"), nil)
 	before := look(l, "k")
-	l.MustConflict(write(given(spi.MissingCondition{Key: "k"}), put("k", "other"), put("new", "other")))
+	l.MustConflict(write(given(ifMissing("k")), put("k", "other"), put("new", "other")))
 	same(t, "L6.input-bytes", "the store after a Conflict", before, look(l, "k", "new"))
 }
 

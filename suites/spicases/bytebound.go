@@ -61,8 +61,8 @@ func conditionKeysRefused(t *harness.T) {
 	if t.Target().Info().Has(targets.CapValueCondition) {
 		var conditions []spi.Condition
 		for i := range 4 {
-			conditions = append(conditions, spi.ValueCondition{Key: keys[i], Expected: make([]byte,
-				spi.MaxValueBytes-spi.MaxKeyBytes+1)})
+			conditions = append(conditions, ifValue(keys[i], make([]byte,
+				spi.MaxValueBytes-spi.MaxKeyBytes+1)))
 		}
 		refused(t, requirement, "a batch of 4 expected values and their keys", l, write(conditions))
 	}
@@ -92,7 +92,7 @@ func noVersion(t *harness.T, bad func(current string) []string) {
 	for _, version := range bad(string(want["k"].Version)) {
 		for _, key := range []spi.Key{"k", "absent"} {
 			what := fmt.Sprintf("an expected version %s of the key %s", short(version), key)
-			r, err := l.Write(t.Context(), write(given(spi.VersionCondition{Key: key, Expected: spi.Version(version)}), put(key,
+			r, err := l.Write(t.Context(), write(given(ifVersion(key, spi.Version(version))), put(key,
 				"new"), put("new", "new")))
 			if err != nil {
 				t.ErrorKind(requirement, what, err, spi.KindArgument)
@@ -109,7 +109,7 @@ func versionBytes(t *harness.T) {
 	under := func(n int) spi.WriteRequest {
 		conditions := make([]spi.Condition, n)
 		for i, key := range numbered("k", n) {
-			conditions[i] = spi.VersionCondition{Key: key, Expected: spi.Version(strings.Repeat("v", spi.MaxVersionBytes))}
+			conditions[i] = ifVersion(key, spi.Version(strings.Repeat("v", spi.MaxVersionBytes)))
 		}
 		return write(conditions, put("new", "v"))
 	}

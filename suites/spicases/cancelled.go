@@ -29,7 +29,7 @@ func cancelledLocation(t *harness.T) {
 			return err
 		}},
 		{what: "a Delete", try: func(l *harness.Location) error {
-			_, err := l.Write(ctx, write(nil, spi.Delete{Key: "kept"}))
+			_, err := l.Write(ctx, write(nil, del("kept")))
 			return err
 		}},
 		{what: "a Scan", try: func(l *harness.Location) error { _, err := l.Scan(ctx, spi.ScanRequest{Limit: 10}); return err }},

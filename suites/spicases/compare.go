@@ -56,11 +56,11 @@ func valuePlaces(t *harness.T) {
 		other[at] ^= 0x80
 		notTheValue(t, l, other, fmt.Sprintf("with another byte at offset %d of %d", at, size))
 	}
-	l.MustApply(write(given(spi.ValueCondition{Key: "k", Expected: value})))
+	l.MustApply(write(given(ifValue("k", value))))
 }
 
 func notTheValue(t *harness.T, l *harness.Location, other []byte, what string) {
-	r := l.MustWrite(write(given(spi.ValueCondition{Key: "k", Expected: other})))
+	r := l.MustWrite(write(given(ifValue("k", other))))
 	t.Checkf(isWriteConflict(r), "L4.value", "a condition on the value %s answered %s", what, harness.Describe(r))
 }
 
@@ -84,7 +84,7 @@ func valueChecksums(t *harness.T) {
 	sameSums(func(name string, stored, other []byte) {
 		l.MustPut("k", stored, nil)
 		notTheValue(t, l, other, name)
-		l.MustApply(write(given(spi.ValueCondition{Key: "k", Expected: stored})))
+		l.MustApply(write(given(ifValue("k", stored))))
 	})
 }
 

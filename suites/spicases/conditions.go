@@ -89,24 +89,24 @@ type conditionGroup struct {
 	rows        []conditionRow
 }
 
-func missing(k spi.Key, _ []spi.Version) spi.Condition { return spi.MissingCondition{Key: k} }
+func missing(k spi.Key, _ []spi.Version) spi.Condition { return ifMissing(k) }
 
 // newest expects the last version that the key was given, first the first one.
 func newest(k spi.Key, v []spi.Version) spi.Condition {
-	return spi.VersionCondition{Key: k, Expected: v[len(v)-1]}
+	return ifVersion(k, v[len(v)-1])
 }
 
 func first(k spi.Key, v []spi.Version) spi.Condition {
-	return spi.VersionCondition{Key: k, Expected: v[0]}
+	return ifVersion(k, v[0])
 }
 
 func madeUp(k spi.Key, _ []spi.Version) spi.Condition {
-	return spi.VersionCondition{Key: k, Expected: "1"}
+	return ifVersion(k, "1")
 }
 
 func bytesAre(value string) func(spi.Key, []spi.Version) spi.Condition {
 	return func(k spi.Key, _ []spi.Version) spi.Condition {
-		return spi.ValueCondition{Key: k, Expected: []byte(value)}
+		return ifValue(k, []byte(value))
 	}
 }
 
@@ -181,7 +181,7 @@ var attempts = []struct {
 	mutations func(spi.Key) []spi.Mutation
 }{
 	{"put", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k, "new"), put(k+" beside", "new")} }},
-	{"delete", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k+" beside", "new"), spi.Delete{Key: k}} }},
+	{"delete", func(k spi.Key) []spi.Mutation { return []spi.Mutation{put(k+" beside", "new"), del(k)} }},
 	{"check", func(spi.Key) []spi.Mutation { return nil }},
 }
 
@@ -267,7 +267,7 @@ func versionExact(t *harness.T) {
 		if other = strings.ToValidUTF8(other, "?"); other == s {
 			continue
 		}
-		request := write(given(spi.VersionCondition{Key: "k", Expected: spi.Version(other)}), put("k", "new"))
+		request := write(given(ifVersion("k", spi.Version(other))), put("k", "new"))
 		if _, ok := l.MustWrite(request).(spi.Conflict); !t.Checkf(ok, "L4.version",
 			"%.60q was taken for the current version %.60q", other, s) {
 			return
@@ -290,16 +290,16 @@ func altered(v spi.Version) spi.Version {
 func conditionOnOtherKeys(t *harness.T) {
 	l := t.Location()
 	want := seed(l, put("gate", "open"), put("target", "old"))
-	open := spi.VersionCondition{Key: "gate", Expected: want["gate"].Version}
-	closed := spi.MissingCondition{Key: "gate"}
+	open := ifVersion("gate", want["gate"].Version)
+	closed := ifMissing("gate")
 
-	l.MustConflict(write(given(closed), put("target", "new"), put("created", "new"), spi.Delete{Key: "gate"}))
-	l.MustConflict(write(given(spi.MissingCondition{Key: "absent"}, closed), put("target", "new")))
-	l.MustConflict(write(given(open, spi.VersionCondition{Key: "target", Expected: altered(want["gate"].Version)}),
+	l.MustConflict(write(given(closed), put("target", "new"), put("created", "new"), del("gate")))
+	l.MustConflict(write(given(ifMissing("absent"), closed), put("target", "new")))
+	l.MustConflict(write(given(open, ifVersion("target", altered(want["gate"].Version))),
 		put("created", "new")))
 	same(t, "L4.all-or-nothing", "after the conflicts", want, look(l, "gate", "target", "created", "absent"))
 
-	a := l.MustApply(write(given(open, spi.MissingCondition{Key: "absent"}), put("created", "new"), spi.Delete{Key: "target"}))
+	a := l.MustApply(write(given(open, ifMissing("absent")), put("created", "new"), del("target")))
 	delete(want, "target")
 	want["created"] = spi.Value{Bytes: []byte("new"), Version: versionsOf(a)["created"]}
 	same(t, "L4.all-or-nothing", "after both conditions held", want, look(l, "gate", "target", "created", "absent"))
@@ -310,13 +310,13 @@ func conditionOnOtherKeys(t *harness.T) {
 func conditionsFirst(t *harness.T) {
 	l := t.Location()
 	want := seed(l, put("a", "old"), put("b", "old"))
-	l.MustConflict(write(given(spi.MissingCondition{Key: "a"}), spi.Delete{Key: "a"}, put("b", "new")))
+	l.MustConflict(write(given(ifMissing("a")), del("a"), put("b", "new")))
 	same(t, "L4.all-or-nothing", "after a Missing condition on a key that the batch deletes", want, look(l, "a", "b"))
 	a := l.MustApply(write(given(
-		spi.VersionCondition{Key: "b", Expected: want["b"].Version},
-		spi.VersionCondition{Key: "a", Expected: want["a"].Version},
-		spi.MissingCondition{Key: "c"},
-	), put("c", "new"), put("a", "new"), spi.Delete{Key: "b"}))
+		ifVersion("b", want["b"].Version),
+		ifVersion("a", want["a"].Version),
+		ifMissing("c"),
+	), put("c", "new"), put("a", "new"), del("b")))
 	v := versionsOf(a)
 	same(t, "L4.all-or-nothing", "after conditions on keys that the batch changes",
 		records{"a": {Bytes: []byte("new"), Version: v["a"]}, "c": {Bytes: []byte("new"), Version: v["c"]}},
@@ -330,12 +330,12 @@ func conflictSilent(t *harness.T) {
 	v := l.MustPut("k", []byte("value"), nil)
 	for range 3 {
 		bracketed(t, "Conflict", func() spi.Millis {
-			c := l.MustConflict(write(given(spi.MissingCondition{Key: "k"}), put("k", "new")))
+			c := l.MustConflict(write(given(ifMissing("k")), put("k", "new")))
 			t.Checkf(c.StoreNow > 0, "L4.conflict-silent", "a Conflict came without the store time that it must carry")
 			return c.StoreNow
 		})
 		bracketed(t, "Applied", func() spi.Millis {
-			a := l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: v})))
+			a := l.MustApply(write(given(ifVersion("k", v))))
 			t.Equal("L4.condition-only", "the number of versions of a check", 0, len(a.PutVersions))
 			return a.StoreNow
 		})

@@ -70,7 +70,7 @@ func neverExpires(t *harness.T) {
 
 func storeNow(t *harness.T) {
 	l := t.Location()
-	create := write(given(spi.MissingCondition{Key: "k"}), put("k", "v"))
+	create := write(given(ifMissing("k")), put("k", "v"))
 	bracketed(t, "Missing", func() spi.Millis { return l.MustMiss("k").StoreNow })
 	bracketed(t, "Applied", func() spi.Millis { return l.MustApply(create).StoreNow })
 	bracketed(t, "Conflict", func() spi.Millis { return l.MustConflict(create).StoreNow })
@@ -149,7 +149,7 @@ func eachOnItsOwn(t *harness.T) {
 func expiryFreesMissing(t *harness.T) {
 	putExpired(t, "k")
 	l := t.Location()
-	l.MustApply(write(given(spi.MissingCondition{Key: "k"}), put("k", "next")))
+	l.MustApply(write(given(ifMissing("k")), put("k", "next")))
 	f := l.MustFind("k")
 	t.EqualBytes("L4.missing", "the value put under the Missing condition", []byte("next"), f.Value.Bytes)
 	t.Equal("L4.missing", "its expiry", spi.NoExpiry, f.Value.ExpiresAt)
@@ -158,7 +158,7 @@ func expiryFreesMissing(t *harness.T) {
 func expiryFailsVersion(t *harness.T) {
 	version := putExpired(t, "k")
 	l := t.Location()
-	l.MustConflict(write(given(spi.VersionCondition{Key: "k", Expected: version}), put("k", "next"), put("other", "next")))
+	l.MustConflict(write(given(ifVersion("k", version)), put("k", "next"), put("other", "next")))
 	l.MustMiss("k")
 	l.MustMiss("other")
 }
@@ -168,8 +168,8 @@ func expiryRetiresVersion(t *harness.T) {
 	l := t.Location()
 	second := l.MustPut("k", []byte("short-lived"), nil)
 	t.Checkf(first != second, "L3.version-fresh", "version %q was issued again after the value had expired", first)
-	l.MustConflict(write(given(spi.VersionCondition{Key: "k", Expected: first})))
-	l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: second})))
+	l.MustConflict(write(given(ifVersion("k", first))))
+	l.MustApply(write(given(ifVersion("k", second))))
 }
 
 func deleteExpired(t *harness.T) {
@@ -218,7 +218,7 @@ func conflictKeepsExpiry(t *harness.T) {
 	l.MustPut("limited", []byte("v"), spi.For(hour))
 	l.MustPut("durable", []byte("v"), nil)
 	before := l.MustFind("limited").Value
-	l.MustConflict(write(given(spi.MissingCondition{Key: "durable"}),
+	l.MustConflict(write(given(ifMissing("durable")),
 		putFor("limited", "other", minute),
 		putFor("durable", "other", minute),
 	))

@@ -127,7 +127,7 @@ func valuesOutlive(t *harness.T) {
 	}
 	second := otherInstance(t)
 	same(t, "L3.value-durable", "what another instance reads", want, look(second, "durable", "limited"))
-	second.MustApply(write(given(spi.VersionCondition{Key: "durable", Expected: want["durable"].Version}), put("durable", "w")))
+	second.MustApply(write(given(ifVersion("durable", want["durable"].Version)), put("durable", "w")))
 }
 
 func payloadsOutlive(t *harness.T) {

@@ -38,7 +38,7 @@ type mutationGroup struct {
 
 func putNew(k spi.Key) spi.Mutation    { return put(k, "new") }
 func putLeased(k spi.Key) spi.Mutation { return putFor(k, "new", 3_600_000) }
-func remove(k spi.Key) spi.Mutation    { return spi.Delete{Key: k} }
+func remove(k spi.Key) spi.Mutation    { return del(k) }
 
 var (
 	newValue  = &spi.Value{Bytes: []byte("new")}
@@ -120,13 +120,13 @@ func mutationCase(t *harness.T, l *harness.Location, g mutationGroup, row mutati
 	same(t, g.requirement, row.name+": in a read", want, look(l, k))
 	same(t, g.requirement, row.name+": in a scan", want, scanned(t, l, string(k), 10))
 	if g.want != nil {
-		l.MustConflict(write(given(spi.MissingCondition{Key: k})))
-		l.MustApply(write(given(spi.VersionCondition{Key: k, Expected: want[k].Version})))
+		l.MustConflict(write(given(ifMissing(k))))
+		l.MustApply(write(given(ifVersion(k, want[k].Version))))
 		return
 	}
-	l.MustApply(write(given(spi.MissingCondition{Key: k})))
+	l.MustApply(write(given(ifMissing(k))))
 	for _, old := range versions {
-		l.MustConflict(write(given(spi.VersionCondition{Key: k, Expected: old})))
+		l.MustConflict(write(given(ifVersion(k, old))))
 	}
 }
 
@@ -135,10 +135,10 @@ func appliedVersions(t *harness.T) {
 	l := t.Location()
 	keys := numbered("k", 60)
 	seed(l, put(keys[1], "old"), put(keys[2], "old"))
-	request := write(given(spi.MissingCondition{Key: "checked"}))
+	request := write(given(ifMissing("checked")))
 	for i, k := range keys {
 		if i%3 == 2 {
-			request.Mutations = append(request.Mutations, spi.Delete{Key: k})
+			request.Mutations = append(request.Mutations, del(k))
 		} else {
 			request.Mutations = append(request.Mutations, put(k, fmt.Sprint(i)))
 		}

@@ -108,9 +108,9 @@ func readChangesNothing(t *harness.T) {
 	for range 5 {
 		same(t, "L2.observation", "after earlier reads", want, look(l, "durable", "expiring", "absent"))
 	}
-	l.MustApply(write(given(spi.MissingCondition{Key: "absent"})))
+	l.MustApply(write(given(ifMissing("absent"))))
 	for k, v := range want {
-		l.MustApply(write(given(spi.VersionCondition{Key: k, Expected: v.Version})))
+		l.MustApply(write(given(ifVersion(k, v.Version))))
 	}
 }
 

@@ -259,7 +259,7 @@ func snapshotAfter(t *harness.T) {
 	keys := numbered("k", 40)
 	same(t, "L5.snapshot", "reads after scans", want, look(l, keys...))
 	for k, v := range want {
-		a := l.MustApply(write(given(spi.VersionCondition{Key: k, Expected: v.Version}), put(k, "after")))
+		a := l.MustApply(write(given(ifVersion(k, v.Version)), put(k, "after")))
 		want[k] = spi.Value{Bytes: []byte("after"), Version: versionsOf(a)[k]}
 	}
 	same(t, "L5.snapshot", "reads after later writes", want, look(l, keys...))

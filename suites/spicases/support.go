@@ -18,6 +18,13 @@ var (
 	relocationCase = kit.Cases("spi", harness.NeedRelocation)
 )
 
+// The words of requests; see suites/kit.
+var (
+	write, given                  = kit.Write, kit.Given
+	ifMissing, ifVersion, ifValue = kit.IfMissing, kit.IfVersion, kit.IfValue
+	put, putFor, del              = kit.Put, kit.PutFor, kit.Delete
+)
+
 // client is somebody who changes a store while an instance of the target looks
 // on.
 type client struct {
@@ -51,18 +58,6 @@ func instances(t *harness.T, n int) []*harness.Location {
 	return all
 }
 
-func put(key spi.Key, value string) spi.Put { return spi.Put{Key: key, Bytes: []byte(value)} }
-
-func putFor(key spi.Key, value string, ms float64) spi.Put {
-	return spi.Put{Key: key, Bytes: []byte(value), Retention: spi.For(ms)}
-}
-
-func write(conditions []spi.Condition, mutations ...spi.Mutation) spi.WriteRequest {
-	return spi.WriteRequest{Conditions: conditions, Mutations: mutations}
-}
-
-func given(conditions ...spi.Condition) []spi.Condition { return conditions }
-
 // numbered returns n keys: prefix0000, prefix0001, ...
 func numbered(prefix string, n int) []spi.Key {
 	keys := make([]spi.Key, n)
@@ -84,7 +79,7 @@ func putAll(keys []spi.Key, value string) []spi.Mutation {
 func allMissing(keys []spi.Key) []spi.Condition {
 	conditions := make([]spi.Condition, len(keys))
 	for i, k := range keys {
-		conditions[i] = spi.MissingCondition{Key: k}
+		conditions[i] = ifMissing(k)
 	}
 	return conditions
 }

@@ -56,7 +56,7 @@ func keyLength(t *harness.T) {
 		k := spi.Key(text)
 		v := l.MustPut(k, []byte(text), nil)
 		same(t, "L3.key-length", "after a Put", records{k: {Bytes: []byte(text), Version: v}}, look(l, k))
-		l.MustApply(write(given(spi.VersionCondition{Key: k, Expected: v}), spi.Delete{Key: k}))
+		l.MustApply(write(given(ifVersion(k, v)), del(k)))
 		l.MustMiss(k)
 	}
 }
@@ -73,11 +73,11 @@ func keyTooLong(t *harness.T) {
 		what := fmt.Sprintf("a key of %d bytes and %d characters in ", len(k), utf8.RuneCountInString(string(k)))
 		_, err := l.Read(t.Context(), k)
 		t.ErrorKind("L3.key-length", what+"a read", err, spi.KindArgument)
-		refused(t, "L3.key-length", what+"a Missing condition", l, write(given(spi.MissingCondition{Key: k}), put("beside", "")))
+		refused(t, "L3.key-length", what+"a Missing condition", l, write(given(ifMissing(k)), put("beside", "")))
 		refused(t, "L3.key-length", what+"a Version condition", l,
-			write(given(spi.VersionCondition{Key: k, Expected: "1"}), put("beside", "")))
+			write(given(ifVersion(k, "1")), put("beside", "")))
 		refused(t, "L3.key-length", what+"a Put", l, write(nil, put("beside", ""), put(k, "")))
-		refused(t, "L3.key-length", what+"a Delete", l, write(nil, put("beside", ""), spi.Delete{Key: k}))
+		refused(t, "L3.key-length", what+"a Delete", l, write(nil, put("beside", ""), del(k)))
 	}
 	l.MustMiss("beside")
 }
@@ -124,7 +124,7 @@ func keysApart(t *harness.T, keys []spi.Key) {
 	}
 	for _, k := range keys {
 		// A Missing condition looks at no other key, a Put changes no other.
-		a := l.MustApply(write(given(spi.MissingCondition{Key: k}), put(k, string(k))))
+		a := l.MustApply(write(given(ifMissing(k)), put(k, string(k))))
 		want[k] = spi.Value{Bytes: []byte(k), Version: versionsOf(a)[k]}
 	}
 	same(t, "L3.key-identity", "after a Put of each key where it was missing", want, look(l, keys...))
@@ -161,8 +161,8 @@ func valueEmpty(t *harness.T) {
 	l := t.Location()
 	v := l.MustPut("k", nil, nil)
 	same(t, "L3.value-size", "after a Put of no bytes", records{"k": {Version: v}}, look(l, "k"))
-	l.MustConflict(write(given(spi.MissingCondition{Key: "k"}), put("k", "other")))
-	l.MustApply(write(given(spi.VersionCondition{Key: "k", Expected: v}), put("k", "full")))
+	l.MustConflict(write(given(ifMissing("k")), put("k", "other")))
+	l.MustApply(write(given(ifVersion("k", v)), put("k", "full")))
 	v = l.MustPut("k", []byte{}, nil)
 	same(t, "L3.value-size", "after bytes were replaced by none", records{"k": {Version: v}}, look(l, "k"))
 }

@@ -92,7 +92,7 @@ func versionFreshInstances(t *harness.T) {
 func versionABA(t *harness.T) {
 	l := t.Location()
 	first := l.MustPut("k", []byte("a"), nil)
-	change := write(given(spi.VersionCondition{Key: "k", Expected: first}), put("k", "stale"))
+	change := write(given(ifVersion("k", first)), put("k", "stale"))
 	for _, way := range []struct {
 		name string
 		do   func()
