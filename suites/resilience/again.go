@@ -55,7 +55,7 @@ const heldTimeout = 900 * time.Millisecond
 // held keeps the reply to the n-th command back until the operation has ended,
 // and lets pass what it sends after that as soon as it is known what the n-th
 // command did.
-func held(w *world, op operation, n int) {
+func held(w *wiring, op operation, n int) {
 	what := fmt.Sprintf("%s, of which the reply to command %d is late,", op.title, n)
 	w.warm()
 	a := op.prepare(w, w.name(op))

@@ -20,7 +20,7 @@ const lease = 4 * time.Second
 // aging is a store on a Redis whose clock can be moved: what must be in it by
 // the answers of the target, and the scans that are open on it.
 type aging struct {
-	*clockWorld
+	*clocked
 	store     harness.Store
 	providers []*harness.Provider
 	rule      string              // that a scan which is not whole breaks
@@ -44,8 +44,8 @@ type openScan struct {
 }
 
 // newAging is a store with an instance of each of the providers.
-func newAging(c *clockWorld, name string, providers ...*harness.Provider) *aging {
-	a := &aging{clockWorld: c, rule: "L5.snapshot", providers: providers, live: map[spi.Key]state{}, past: map[spi.Key][]state{}}
+func newAging(c *clocked, name string, providers ...*harness.Provider) *aging {
+	a := &aging{clocked: c, rule: "L5.snapshot", providers: providers, live: map[spi.Key]state{}, past: map[spi.Key][]state{}}
 	a.store = harness.Store{Server: c.server, KeyPrefix: c.t.NewKeyPrefix(name)}
 	for _, p := range providers {
 		a.clients = append(a.clients, p.OpenLocation(a.store))

@@ -52,7 +52,7 @@ func (b dyingBlob) when() string { return fmt.Sprintf("%+d ms from the expiry", 
 
 // blobMoment performs one operation in the moment, judges its answer, and
 // returns what must be found from then on, nil if nothing.
-type blobMoment func(c *clockWorld, b dyingBlob) (kept []byte)
+type blobMoment func(c *clocked, b dyingBlob) (kept []byte)
 
 func aroundExpiry(t *harness.T, requirement string, op blobMoment) {
 	c := openFrozen(t, &relocation)
@@ -85,7 +85,7 @@ func aroundExpiry(t *harness.T, requirement string, op blobMoment) {
 }
 
 // mustHold checks that a payload that was stored or renewed in the moment is there.
-func mustHold(c *clockWorld, requirement string, b dyingBlob, want []byte, when string) {
+func mustHold(c *clocked, requirement string, b dyingBlob, want []byte, when string) {
 	f, ok := c.relocation.MustRead(b.ref).(spi.BlobFound)
 	if !ok {
 		c.t.Fatalf(requirement, "the payload that was stored or renewed %s is Missing %s: it is lost", b.when(), when)
@@ -96,7 +96,7 @@ func mustHold(c *clockWorld, requirement string, b dyingBlob, want []byte, when 
 		b.expires)
 }
 
-func blobReadAt(c *clockWorld, b dyingBlob) []byte {
+func blobReadAt(c *clocked, b dyingBlob) []byte {
 	switch r := c.relocation.MustRead(b.ref).(type) {
 	case spi.BlobFound:
 		c.t.Checkf(!b.gone(), "R4.read", "Read answered Found %s", b.when())
@@ -108,7 +108,7 @@ func blobReadAt(c *clockWorld, b dyingBlob) []byte {
 	return nil
 }
 
-func blobPutAt(c *clockWorld, b dyingBlob) []byte {
+func blobPutAt(c *clocked, b dyingBlob) []byte {
 	switch r := c.relocation.MustPut(b.ref, b.bytes, spi.Retention(hour)).(type) {
 	case spi.Stored:
 		c.t.Checkf(!b.lives(), "R4.put", "Put of the same bytes answered Stored %s", b.when())
@@ -127,7 +127,7 @@ func blobPutAt(c *clockWorld, b dyingBlob) []byte {
 	return nil
 }
 
-func blobPutOtherAt(c *clockWorld, b dyingBlob) []byte {
+func blobPutOtherAt(c *clocked, b dyingBlob) []byte {
 	other := []byte("other")
 	switch c.relocation.MustPut(b.ref, other, spi.Retention(hour)).(type) {
 	case spi.Stored:
@@ -141,7 +141,7 @@ func blobPutOtherAt(c *clockWorld, b dyingBlob) []byte {
 	return nil
 }
 
-func blobRenewAt(c *clockWorld, b dyingBlob) []byte {
+func blobRenewAt(c *clocked, b dyingBlob) []byte {
 	res, err := c.relocation.Renew(c.t.Context(), b.ref, spi.Retention(hour))
 	if err != nil {
 		c.t.Fatalf("R4.renew", "Renew failed %s: %v", b.when(), err)
@@ -157,7 +157,7 @@ func blobRenewAt(c *clockWorld, b dyingBlob) []byte {
 	return nil
 }
 
-func blobDeleteAt(c *clockWorld, b dyingBlob) []byte {
+func blobDeleteAt(c *clocked, b dyingBlob) []byte {
 	c.relocation.MustDelete(b.ref)
 	c.relocation.MustMiss(b.ref)
 	return nil

@@ -75,8 +75,8 @@ func slowToStart(c harness.Case) harness.Case {
 	return c
 }
 
-// clockWorld is an instance on a Redis whose clock can be moved.
-type clockWorld struct {
+// clocked is an instance on a Redis whose clock can be moved.
+type clocked struct {
 	t          *harness.T
 	server     *redisenv.Server
 	client     *redis.Client
@@ -84,9 +84,9 @@ type clockWorld struct {
 	relocation *harness.Relocation
 }
 
-func openClock(t *harness.T, k *kind, skew time.Duration) *clockWorld {
+func openClock(t *harness.T, k *kind, skew time.Duration) *clocked {
 	s := t.Server(redisenv.ServerOptions{Clock: true, InitialSkew: skew})
-	c := &clockWorld{t: t, server: s, client: t.Client(s)}
+	c := &clocked{t: t, server: s, client: t.Client(s)}
 	if k == &location {
 		c.location = t.Target().OpenLocation(harness.Store{Server: s})
 	} else {
@@ -96,8 +96,8 @@ func openClock(t *harness.T, k *kind, skew time.Duration) *clockWorld {
 }
 
 // openSkewed is an instance whose own host clock is off, on the main Redis.
-func openSkewed(t *harness.T, k *kind, skew time.Duration) *clockWorld {
-	c := &clockWorld{t: t, server: t.MainServer(), client: t.Redis()}
+func openSkewed(t *harness.T, k *kind, skew time.Duration) *clocked {
+	c := &clocked{t: t, server: t.MainServer(), client: t.Redis()}
 	if p := t.SkewedTarget(skew); k == &location {
 		c.location = p.OpenLocation(harness.Store{})
 	} else {
@@ -107,16 +107,16 @@ func openSkewed(t *harness.T, k *kind, skew time.Duration) *clockWorld {
 }
 
 // set moves the clock to the offset from the host's.
-func (c *clockWorld) set(offset time.Duration) {
+func (c *clocked) set(offset time.Duration) {
 	c.moved(c.server.SetClock(c.t.Context(), offset))
 }
 
 // freeze lets the clock stand still in a millisecond.
-func (c *clockWorld) freeze(now spi.Millis) {
+func (c *clocked) freeze(now spi.Millis) {
 	c.moved(c.server.FreezeClock(c.t.Context(), int64(now)))
 }
 
-func (c *clockWorld) moved(err error) {
+func (c *clocked) moved(err error) {
 	var unavailable *redisenv.Unavailable
 	if errors.As(err, &unavailable) {
 		c.t.Skipf("%s", unavailable.Reason)
@@ -128,14 +128,14 @@ func (c *clockWorld) moved(err error) {
 
 // bracketed checks that the store time that f returns lies between two looks
 // at the clock of Redis.
-func (c *clockWorld) bracketed(requirement, what string, f func() spi.Millis) spi.Millis {
+func (c *clocked) bracketed(requirement, what string, f func() spi.Millis) spi.Millis {
 	var now spi.Millis
 	low, high := c.t.BracketOn(c.client, func() { now = f() }).Now()
 	c.t.Between(requirement, "StoreNow of "+what, low, now, high)
 	return now
 }
 
-func locationTimes(c *clockWorld) {
+func locationTimes(c *clocked) {
 	const req = "L3.store-now"
 	l := c.location
 	c.bracketed(req, "Missing", func() spi.Millis { return l.MustMiss("k").StoreNow })
@@ -163,7 +163,7 @@ func locationTimes(c *clockWorld) {
 	})
 }
 
-func relocationTimes(c *clockWorld) {
+func relocationTimes(c *clocked) {
 	const req = "R3.store-now"
 	r := c.relocation
 	// bracketed checks the expiry too.

@@ -47,7 +47,7 @@ func coldOperations(k *kind) []operation {
 	return cold
 }
 
-func coldBreakdown(w *world, b breakdown, op operation) {
+func coldBreakdown(w *wiring, b breakdown, op operation) {
 	what := op.title + ", the first operation of its store, " + b.title
 	a := op.prepare(w, w.name(op))
 	b.begin(w.proxy)
@@ -105,7 +105,7 @@ func firstCommands(t *harness.T, k *kind, f firstFailure, op operation) {
 
 // doesAll waits until every operation of the instance works again. Each attempt
 // has a name of its own: one that failed may have taken effect.
-func (w *world) doesAll(after string) {
+func (w *wiring) doesAll(after string) {
 	w.works(after)
 	for _, op := range operationsOf(w.kind) {
 		var a attempt

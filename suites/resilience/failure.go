@@ -80,7 +80,7 @@ func failureCases() []harness.Case {
 	return append(cases, unreachableCases()...)
 }
 
-func breakDown(w *world, b breakdown, op operation) {
+func breakDown(w *wiring, b breakdown, op operation) {
 	what := op.title + " " + b.title
 	w.warm()
 	a := op.prepare(w, w.name(op))
@@ -127,7 +127,7 @@ func unreachableCases() []harness.Case {
 // to fail in each operation.
 func unreachable(t *harness.T, k *kind, how string, conn redisenv.ConnInfo) {
 	store := harness.Store{Conn: &conn, Timeout: failingTimeout}
-	w := &world{t: t, kind: k}
+	w := &wiring{t: t, kind: k}
 	var err error
 	if k == &location {
 		w.location, err = t.Target().TryOpenLocation(store)
@@ -149,7 +149,7 @@ func unreachable(t *harness.T, k *kind, how string, conn redisenv.ConnInfo) {
 }
 
 // blind are operations that need nothing to be there.
-func (w *world) blind() map[string]func() (any, error) {
+func (w *wiring) blind() map[string]func() (any, error) {
 	ctx := w.t.Context()
 	if w.kind == &location {
 		return map[string]func() (any, error){

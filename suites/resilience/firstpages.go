@@ -27,7 +27,7 @@ func firstPageCases() []harness.Case {
 
 // firstPages tries the scenario with one instance, with two, and with two
 // processes.
-func firstPages(t *harness.T, scenario func(c *clockWorld, a *aging)) {
+func firstPages(t *harness.T, scenario func(c *clocked, a *aging)) {
 	another := t.Another()
 	for i, providers := range [][]*harness.Provider{{t.Target()}, {t.Target(), t.Target()}, {t.Target(), another}} {
 		t.Apart(func() {
@@ -54,7 +54,7 @@ func (a *aging) again(offset time.Duration) {
 	a.stir()
 }
 
-func firstPagesExpiry(c *clockWorld, a *aging) {
+func firstPagesExpiry(c *clocked, a *aging) {
 	a.open(a.next(), 2)
 	c.set(lease + 100*time.Millisecond)
 	a.open(a.next(), 2)
@@ -63,7 +63,7 @@ func firstPagesExpiry(c *clockWorld, a *aging) {
 	a.finishAll("opened before or after records expired")
 }
 
-func firstPagesEnd(_ *clockWorld, a *aging) {
+func firstPagesEnd(_ *clocked, a *aging) {
 	for range 3 {
 		a.open(a.next(), 3)
 	}
@@ -73,7 +73,7 @@ func firstPagesEnd(_ *clockWorld, a *aging) {
 	a.finish(a.scans[0], "after the others have ended", false)
 }
 
-func firstPagesLife(c *clockWorld, a *aging) {
+func firstPagesLife(c *clocked, a *aging) {
 	for _, born := range []time.Duration{0, 9 * time.Second, 55 * time.Second} {
 		c.set(born)
 		a.open(a.next(), 2)

@@ -38,7 +38,7 @@ func payloadAndExpiry(t *harness.T) {
 
 // breakAfter runs the operation on a network that is gone as soon as Redis has
 // executed the n-th command. It reports whether there was such a command.
-func (w *world) breakAfter(n int, operation func()) bool {
+func (w *wiring) breakAfter(n int, operation func()) bool {
 	executed := w.proxy.Arm(redisenv.Match{}.Number(n), redisenv.HoldReply())
 	w.proxy.Arm(redisenv.Match{}.Number(n+1), redisenv.Hold()) // ends with its connection, and is not forwarded
 	meanwhile(w.t, operation, func(ended <-chan struct{}) {
@@ -53,7 +53,7 @@ func (w *world) breakAfter(n int, operation func()) bool {
 }
 
 // whole looks at a payload of which nobody knows whether it was stored.
-func (w *world) whole(ref spi.Reference, payload []byte, n int) {
+func (w *wiring) whole(ref spi.Reference, payload []byte, n int) {
 	t := w.t
 	what := fmt.Sprintf("a Put of %d bytes whose connection broke after command %d", len(payload), n)
 	if t.Target().Info().Layout == targets.LayoutOfficial {

@@ -49,32 +49,32 @@ func breakdownOf(slug string) breakdown {
 type lateWrite struct {
 	title       string
 	requirement string
-	do          func(ctx context.Context, w *world, name string) error
-	since       func(w *world, name string)
+	do          func(ctx context.Context, w *wiring, name string) error
+	since       func(w *wiring, name string)
 }
 
 var latePuts = []lateWrite{
-	{"a Put", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
+	{"a Put", "L6.reconstruct", func(ctx context.Context, w *wiring, name string) error {
 		_, err := w.location.Write(ctx, write(nil, put(spi.Key(name), oldBytes)))
 		return err
 	}, putSince},
-	{"a Delete", "L6.reconstruct", func(ctx context.Context, w *world, name string) error {
+	{"a Delete", "L6.reconstruct", func(ctx context.Context, w *wiring, name string) error {
 		_, err := w.location.Write(ctx, write(nil, del(spi.Key(name))))
 		return err
 	}, putSince},
 }
 
-func putSince(w *world, name string) { w.sideLocation.MustPut(spi.Key(name), []byte(newBytes), nil) }
+func putSince(w *wiring, name string) { w.sideLocation.MustPut(spi.Key(name), []byte(newBytes), nil) }
 
 var lateDeletes = []lateWrite{
-	{"a Delete of a payload", "R6.published", func(ctx context.Context, w *world, name string) error {
+	{"a Delete of a payload", "R6.published", func(ctx context.Context, w *wiring, name string) error {
 		return w.relocation.Delete(ctx, spi.Reference(name))
-	}, func(w *world, name string) {
+	}, func(w *wiring, name string) {
 		w.sideRelocation.MustPut(spi.Reference(name), []byte(newBytes), spi.Retention(hour))
 	}},
 }
 
-func writtenSince(w *world, b breakdown, l lateWrite) {
+func writtenSince(w *wiring, b breakdown, l lateWrite) {
 	name := fmt.Sprintf("%s %s", l.title, b.title)
 	look := w.lookAt(name)
 	w.warm()
@@ -141,7 +141,7 @@ func sameBytes(t *harness.T, k *kind) {
 }
 
 // sameWrite writes the bytes of the operations by the other instance.
-func (w *world) sameWrite(name string) any {
+func (w *wiring) sameWrite(name string) any {
 	if w.kind == &location {
 		return w.sideLocation.MustWrite(write(nil, put(spi.Key(name), newBytes)))
 	}

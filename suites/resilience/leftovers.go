@@ -91,7 +91,7 @@ func leavesLittle(t *harness.T, o leftover) {
 }
 
 // things are the keys of the case's own server and what is in them.
-func (c *clockWorld) things() (n int64) {
+func (c *clocked) things() (n int64) {
 	sizes := map[string]string{"zset": "ZCARD", "hash": "HLEN", "set": "SCARD", "list": "LLEN", "stream": "XLEN"}
 	keys := c.client.Scan(c.t.Context(), 0, "*", 1000).Iterator()
 	for keys.Next(c.t.Context()) {

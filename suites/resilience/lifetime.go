@@ -31,7 +31,7 @@ func lifetimeCases() []harness.Case {
 }
 
 // dispose closes the instance, which must end in bounded time.
-func (w *world) dispose(when string) {
+func (w *wiring) dispose(when string) {
 	what := "Close " + when
 	var err error
 	if !w.bounded(w.kind.dispose, what, failingTimeout+endLimit, func() {

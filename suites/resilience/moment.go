@@ -43,7 +43,7 @@ func momentCases() []harness.Case {
 var around = []spi.Millis{-2, -1, 0, 1, 2}
 
 // openFrozen is an instance on a Redis whose clock stands still.
-func openFrozen(t *harness.T, k *kind) *clockWorld {
+func openFrozen(t *harness.T, k *kind) *clocked {
 	c := openClock(t, k, 0)
 	c.freeze(c.t.NowOf(c.client) + 1000)
 	return c
@@ -58,7 +58,7 @@ type dying struct {
 }
 
 // dyingValues puts n values that expire together.
-func dyingValues(c *clockWorld, n int) []dying {
+func dyingValues(c *clocked, n int) []dying {
 	values := make([]dying, n)
 	for i := range values {
 		v := dying{key: spi.Key(fmt.Sprintf("k%d", i)), bytes: []byte("v")}
@@ -70,7 +70,7 @@ func dyingValues(c *clockWorld, n int) []dying {
 }
 
 // work writes and scans beside the values: what clean-up is due then is done.
-func work(c *clockWorld) {
+func work(c *clocked) {
 	c.location.MustPut("beside", []byte("v"), nil)
 	c.location.MustPage(spi.ScanRequest{Prefix: "beside", Limit: 10})
 	c.location.MustPut("beside", []byte("v"), nil)
@@ -78,7 +78,7 @@ func work(c *clockWorld) {
 
 // moment asks one value in each of the milliseconds around its expiry whether
 // it is alive, and compares the answer with the store time that it carries.
-func moment(requirement string, ask func(c *clockWorld, v dying) (what string, alive bool, now spi.Millis)) func(*harness.T) {
+func moment(requirement string, ask func(c *clocked, v dying) (what string, alive bool, now spi.Millis)) func(*harness.T) {
 	return func(t *harness.T) {
 		c := openFrozen(t, &location)
 		values := dyingValues(c, len(around))
@@ -96,7 +96,7 @@ func moment(requirement string, ask func(c *clockWorld, v dying) (what string, a
 	}
 }
 
-func readAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
+func readAt(c *clocked, v dying) (string, bool, spi.Millis) {
 	switch r := c.location.MustRead(v.key).(type) {
 	case spi.Found:
 		c.t.Checkf(r.Value.ExpiresAt == v.expires, "L3.expiry-clock", "expiresAt is %d, and was %d before", r.Value.ExpiresAt,
@@ -109,7 +109,7 @@ func readAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
 }
 
 // underCondition writes the key under a condition and reports whether it held.
-func underCondition(c *clockWorld, v dying, condition spi.Condition) (held bool, now spi.Millis) {
+func underCondition(c *clocked, v dying, condition spi.Condition) (held bool, now spi.Millis) {
 	switch r := c.location.MustWrite(putIf(v.key, "w", condition)).(type) {
 	case spi.Applied:
 		return true, r.StoreNow
@@ -119,7 +119,7 @@ func underCondition(c *clockWorld, v dying, condition spi.Condition) (held bool,
 	return false, 0
 }
 
-func missingAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
+func missingAt(c *clocked, v dying) (string, bool, spi.Millis) {
 	held, now := underCondition(c, v, ifMissing(v.key))
 	if held {
 		return "a Missing condition held", false, now
@@ -127,17 +127,17 @@ func missingAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
 	return "a Missing condition failed", true, now
 }
 
-func versionAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
+func versionAt(c *clocked, v dying) (string, bool, spi.Millis) {
 	held, now := underCondition(c, v, ifVersion(v.key, v.version))
 	return fmt.Sprintf("a Version condition answered %t", held), held, now
 }
 
-func valueAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
+func valueAt(c *clocked, v dying) (string, bool, spi.Millis) {
 	held, now := underCondition(c, v, ifValue(v.key, v.bytes))
 	return fmt.Sprintf("a Value condition answered %t", held), held, now
 }
 
-func scanAt(c *clockWorld, v dying) (string, bool, spi.Millis) {
+func scanAt(c *clocked, v dying) (string, bool, spi.Millis) {
 	page := c.location.MustPage(spi.ScanRequest{Prefix: string(v.key), Limit: 10})
 	n := len(c.location.MustFinish(string(v.key), 10, page))
 	return fmt.Sprintf("a scan showed %d records", n), n > 0, page.StoreNow

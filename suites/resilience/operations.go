@@ -16,7 +16,7 @@ type operation struct {
 	rule        string // what it answers to on a Redis without a fault
 	once        bool   // its effect would show if it happened twice
 	follows     bool   // it goes on with what the same instance began
-	prepare     func(w *world, name string) attempt
+	prepare     func(w *wiring, name string) attempt
 }
 
 // attempt is one operation on a name of its own.
@@ -73,16 +73,16 @@ const (
 var operations = []operation{
 	{slug: "location-read", title: "a Read", kind: &location, rule: "L2.observation", prepare: locationRead},
 	{slug: "location-put", title: "a Put", kind: &location, rule: "L4.put", once: true,
-		prepare: func(w *world, name string) attempt {
+		prepare: func(w *wiring, name string) attempt {
 			w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 			return locationWrite(w, name, nil)
 		}},
 	{slug: "location-create", title: "a Put if missing", kind: &location, rule: "L4.missing", once: true,
-		prepare: func(w *world, name string) attempt {
+		prepare: func(w *wiring, name string) attempt {
 			return locationWrite(w, name, ifMissing(spi.Key(name)))
 		}},
 	{slug: "location-cas", title: "a Put if the version is unchanged", kind: &location, rule: "L4.version", once: true,
-		prepare: func(w *world, name string) attempt {
+		prepare: func(w *wiring, name string) attempt {
 			v := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 			return locationWrite(w, name, ifVersion(spi.Key(name), v))
 		}},
@@ -90,9 +90,9 @@ var operations = []operation{
 		prepare: locationDelete},
 	{slug: "scan-first", title: "a Scan for the first page", kind: &location, rule: "L5.complete", prepare: scanFirst},
 	{slug: "scan-next", title: "a Scan for the next page", kind: &location, rule: "L5.complete", follows: true,
-		prepare: func(w *world, name string) attempt { return scanNext(w, name, 1) }},
+		prepare: func(w *wiring, name string) attempt { return scanNext(w, name, 1) }},
 	{slug: "scan-last", title: "a Scan for the last page", kind: &location, rule: "L5.complete", follows: true,
-		prepare: func(w *world, name string) attempt { return scanNext(w, name, 10) }},
+		prepare: func(w *wiring, name string) attempt { return scanNext(w, name, 10) }},
 	{slug: "relocation-put", title: "a Put of a payload", kind: &relocation, rule: "R4.put", prepare: relocationPut},
 	{slug: "relocation-read", title: "a Read of a payload", kind: &relocation, rule: "R4.read", prepare: relocationRead},
 	{slug: "relocation-renew", title: "a Renew", kind: &relocation, rule: "R4.renew", prepare: relocationRenew},
@@ -111,7 +111,7 @@ func operationsOf(k *kind) []operation {
 }
 
 // lookAt reads a name past the proxy.
-func (w *world) lookAt(name string) func() state {
+func (w *wiring) lookAt(name string) func() state {
 	return func() state {
 		if w.kind == &location {
 			return stateOf(w.sideLocation.MustRead(spi.Key(name)))
@@ -143,7 +143,7 @@ func reads(answer any, now state) string {
 	return ""
 }
 
-func locationRead(w *world, name string) attempt {
+func locationRead(w *wiring, name string) attempt {
 	w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), spi.For(float64(hour)))
 	return attempt{
 		do:   func(ctx context.Context) (any, error) { return w.location.Read(ctx, spi.Key(name)) },
@@ -152,7 +152,7 @@ func locationRead(w *world, name string) attempt {
 }
 
 // locationWrite puts new bytes under a condition that holds.
-func locationWrite(w *world, name string, condition spi.Condition) attempt {
+func locationWrite(w *wiring, name string, condition spi.Condition) attempt {
 	key := spi.Key(name)
 	request := putIf(key, newBytes, condition)
 	return attempt{
@@ -187,7 +187,7 @@ func locationWrite(w *world, name string, condition spi.Condition) attempt {
 }
 
 // locationDelete deletes a record under its version.
-func locationDelete(w *world, name string) attempt {
+func locationDelete(w *wiring, name string) attempt {
 	key := spi.Key(name)
 	request := write(given(ifVersion(key, w.sideLocation.MustPut(key, []byte(oldBytes), nil))), del(key))
 	return attempt{
@@ -215,7 +215,7 @@ func putIf(key spi.Key, value string, condition spi.Condition) spi.WriteRequest 
 }
 
 // scanned are the records below a name that the scans look for.
-func scanned(w *world, name string) map[spi.Key]state {
+func scanned(w *wiring, name string) map[spi.Key]state {
 	const records = 3
 	all := map[spi.Key]state{}
 	for i := range records {
@@ -226,7 +226,7 @@ func scanned(w *world, name string) map[spi.Key]state {
 	return all
 }
 
-func scanFirst(w *world, name string) attempt {
+func scanFirst(w *wiring, name string) attempt {
 	all := scanned(w, name)
 	return attempt{
 		do: func(ctx context.Context) (any, error) {
@@ -240,7 +240,7 @@ func scanFirst(w *world, name string) attempt {
 // scanNext asks for the second page of a scan, of which the first showed one
 // record. That page was not handed out yet: a provider that asks Redis for it
 // again after a lost reply must have the snapshot still.
-func scanNext(w *world, name string, limit int) attempt {
+func scanNext(w *wiring, name string, limit int) attempt {
 	all := scanned(w, name)
 	var first spi.Page
 	w.t.Await(w.t.Closest(w.kind.recover), "a first page", recoverLimit, func() bool {
@@ -285,7 +285,7 @@ func pageLie(all map[spi.Key]state, before []spi.Item, answer any, limit int) st
 	return ""
 }
 
-func relocationPut(w *world, name string) attempt {
+func relocationPut(w *wiring, name string) attempt {
 	ref := spi.Reference(name)
 	var give spi.Millis
 	return attempt{
@@ -328,7 +328,7 @@ func blobLie(now state, bytes string, expiresAt, give spi.Millis) string {
 }
 
 // readBlob reads a payload on the instance behind the proxy; it answers a state.
-func (w *world) readBlob(name string) func(context.Context) (any, error) {
+func (w *wiring) readBlob(name string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		var r spi.BlobReadResult
 		var err error
@@ -339,7 +339,7 @@ func (w *world) readBlob(name string) func(context.Context) (any, error) {
 	}
 }
 
-func relocationRead(w *world, name string) attempt {
+func relocationRead(w *wiring, name string) attempt {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	return attempt{
 		do:   w.readBlob(name),
@@ -347,7 +347,7 @@ func relocationRead(w *world, name string) attempt {
 	}
 }
 
-func relocationRenew(w *world, name string) attempt {
+func relocationRenew(w *wiring, name string) attempt {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	var give spi.Millis
 	return attempt{
@@ -366,7 +366,7 @@ func relocationRenew(w *world, name string) attempt {
 	}
 }
 
-func relocationDelete(w *world, name string) attempt {
+func relocationDelete(w *wiring, name string) attempt {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	return attempt{
 		do: func(ctx context.Context) (any, error) {

@@ -56,7 +56,7 @@ func phaseCases() []harness.Case {
 
 // inPhases delays both parts. Redis forgets its scripts before, so that a new
 // instance has them to send, on a server of its own.
-func inPhases(t *harness.T, w *world, s *redisenv.Server, p phases, op operation) {
+func inPhases(t *harness.T, w *wiring, s *redisenv.Server, p phases, op operation) {
 	k := w.kind
 	if p.warm {
 		w.doesAll("on a Redis that answers")

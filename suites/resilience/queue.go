@@ -60,7 +60,7 @@ func queued(t *harness.T, k *kind) {
 }
 
 // blindly lists the blind operations in one order.
-func (w *world) blindly() []func() (any, error) {
+func (w *wiring) blindly() []func() (any, error) {
 	blind := w.blind()
 	var names []string
 	for name := range blind {
@@ -158,7 +158,7 @@ func placesKept(t *harness.T, k *kind) {
 // atOnce runs operations of the instance at once until each of them has
 // succeeded once, and returns the names that they wrote. One that fails may have
 // met the operation timeout, on a machine that is busy.
-func (w *world) atOnce(many int, after string) []string {
+func (w *wiring) atOnce(many int, after string) []string {
 	w.works(after)
 	names := make([]string, many)
 	w.t.Concurrently(many, func(i int) {

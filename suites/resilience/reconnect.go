@@ -24,14 +24,14 @@ func reconnectCases() []harness.Case {
 }
 
 // openDatabase is openOn in database 3 of the server.
-func openDatabase(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duration) *world {
-	w := &world{t: t, kind: k, proxy: t.Proxy(server)}
+func openDatabase(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duration) *wiring {
+	w := &wiring{t: t, kind: k, proxy: t.Proxy(server)}
 	w.openAt(server.ConnInfo(), w.proxy.ConnInfo(), timeout)
 	return w
 }
 
 // openAt opens both instances in database 3.
-func (w *world) openAt(direct, through redisenv.ConnInfo, timeout time.Duration) {
+func (w *wiring) openAt(direct, through redisenv.ConnInfo, timeout time.Duration) {
 	direct.DB, through.DB = database, database
 	direct, through = rewritten(direct), rewritten(through)
 	side, faulty := harness.Store{Conn: &direct}, harness.Store{Conn: &through, Timeout: timeout}
@@ -45,33 +45,33 @@ func (w *world) openAt(direct, through redisenv.ConnInfo, timeout time.Duration)
 // mishaps are ways to lose the connections that a store has.
 var mishaps = []struct {
 	title string
-	meet  func(w *world)
+	meet  func(w *wiring)
 }{
-	{"its connections were cut", func(w *world) { w.proxy.CutAll() }},
-	{"a command reset its connection", func(w *world) { w.meet(redisenv.Match{}, redisenv.Cut()) }},
-	{"a reply was lost", func(w *world) { w.meet(redisenv.Match{}, redisenv.DropReply()) }},
-	{"nothing was answered", func(w *world) { w.meet(redisenv.Match{}, redisenv.Swallow()) }},
-	{"connections were refused", func(w *world) {
+	{"its connections were cut", func(w *wiring) { w.proxy.CutAll() }},
+	{"a command reset its connection", func(w *wiring) { w.meet(redisenv.Match{}, redisenv.Cut()) }},
+	{"a reply was lost", func(w *wiring) { w.meet(redisenv.Match{}, redisenv.DropReply()) }},
+	{"nothing was answered", func(w *wiring) { w.meet(redisenv.Match{}, redisenv.Swallow()) }},
+	{"connections were refused", func(w *wiring) {
 		w.proxy.Refuse()
 		w.proxy.CutAll()
 		_ = w.ping()
 	}},
-	{"a new connection was lost while it was set up", func(w *world) {
+	{"a new connection was lost while it was set up", func(w *wiring) {
 		w.proxy.CutAll()
 		w.meet(setUp, redisenv.Cut())
 	}},
-	{"the set-up of a new connection was not answered", func(w *world) {
+	{"the set-up of a new connection was not answered", func(w *wiring) {
 		w.proxy.CutAll()
 		w.meet(setUp, redisenv.Swallow())
 	}},
-	{"the reply to the set-up of a new connection was lost", func(w *world) {
+	{"the reply to the set-up of a new connection was lost", func(w *wiring) {
 		w.proxy.CutAll()
 		w.meet(setUp, redisenv.DropReply())
 	}},
 }
 
 // meet lets an operation meet a fault, whatever comes of it.
-func (w *world) meet(m redisenv.Match, a redisenv.Action) {
+func (w *wiring) meet(m redisenv.Match, a redisenv.Action) {
 	w.proxy.Arm(m, a)
 	_ = w.ping()
 }
@@ -90,7 +90,7 @@ func setUpAgain(t *harness.T, k *kind) {
 
 // writesSeen waits until the instance writes and reads again, on more
 // connections than one, and looks whether another instance sees what it wrote.
-func (w *world) writesSeen(after string) {
+func (w *wiring) writesSeen(after string) {
 	const many = 8
 	for _, name := range w.atOnce(many, after) {
 		now := w.lookAt(name)()
@@ -104,7 +104,7 @@ func (w *world) writesSeen(after string) {
 // them.
 func encryptedAgain(t *harness.T, k *kind) {
 	s := t.Server(redisenv.ServerOptions{TLS: true})
-	w := &world{t: t, kind: k}
+	w := &wiring{t: t, kind: k}
 	w.openAt(s.ConnInfo(), s.ConnInfo(), 0)
 	admin := t.Client(s)
 	w.warm()
@@ -130,7 +130,7 @@ func encryptedAgain(t *harness.T, k *kind) {
 }
 
 // sideState reads a name on the other instance.
-func (w *world) sideState(name string) (state, error) {
+func (w *wiring) sideState(name string) (state, error) {
 	if w.kind == &location {
 		r, err := w.sideLocation.Read(w.t.Context(), spi.Key(name))
 		return stateOf(r), err

@@ -20,7 +20,7 @@ func recoveryCases() []harness.Case {
 		}
 		cases = append(cases, eachKind("recovery/first-connect-"+first.slug,
 			"A %s whose first connection failed "+first.title+" works once Redis is there.", recovers,
-			func(t *harness.T, k *kind) { firstConnectFails(t, k, first, (*world).heal) })...)
+			func(t *harness.T, k *kind) { firstConnectFails(t, k, first, (*wiring).heal) })...)
 	}
 	cases = append(cases, silentForGoodCases(recovers)...)
 	cases = append(cases, eachKind("recovery/first-use-of-16", "The first 16 operations of a %s, all at once, succeed.", recovers,
@@ -62,7 +62,7 @@ func recoveryCases() []harness.Case {
 }
 
 // crowd runs 16 operations at once, each a write and a read of its own.
-func (w *world) crowd() []error {
+func (w *wiring) crowd() []error {
 	errs := make([]error, 16)
 	turn := w.named.Add(1)
 	w.t.Concurrently(len(errs), func(i int) {
@@ -74,7 +74,7 @@ func (w *world) crowd() []error {
 
 // roundTrip writes a name of its own and reads it back; an error is the first
 // failure, and a wrong answer is a finding.
-func (w *world) roundTrip(name string) error {
+func (w *wiring) roundTrip(name string) error {
 	ctx := w.t.Context()
 	var read any
 	if w.kind == &location {
@@ -108,8 +108,8 @@ func (w *world) roundTrip(name string) error {
 
 // firstConnectFails breaks the network before the store is opened. To fail on
 // opening is no breach: there is no instance yet that could be spoilt.
-func firstConnectFails(t *harness.T, k *kind, b breakdown, heal func(*world)) {
-	w := &world{t: t, kind: k, proxy: t.Proxy(nil)}
+func firstConnectFails(t *harness.T, k *kind, b breakdown, heal func(*wiring)) {
+	w := &wiring{t: t, kind: k, proxy: t.Proxy(nil)}
 	b.begin(w.proxy)
 	store := harness.Store{Proxy: w.proxy, Timeout: failingTimeout}
 	var err error

@@ -34,9 +34,9 @@ func offered(t *harness.T) []*kind {
 	return of
 }
 
-// share is the world of a second instance on the connection of the first.
-func (w *world) share(k *kind, timeout time.Duration) *world {
-	s := &world{t: w.t, kind: k, proxy: w.proxy}
+// share is the wiring of a second instance on the connection of the first.
+func (w *wiring) share(k *kind, timeout time.Duration) *wiring {
+	s := &wiring{t: w.t, kind: k, proxy: w.proxy}
 	var owner targets.Store = w.relocation
 	if w.kind == &location {
 		owner = w.location
@@ -93,7 +93,7 @@ func ownTimeout(t *harness.T, k *kind) {
 func sharedAtWork(t *harness.T, k *kind) {
 	others := offered(t)
 	t.Concurrently(2*len(others), func(i int) {
-		var kept, closed *world
+		var kept, closed *wiring
 		if i%2 == 0 {
 			closed = open(t, others[i/2], 0)
 			kept = closed.share(k, 0)

@@ -14,7 +14,7 @@ func silentForGoodCases(requirements func(*kind) string) []harness.Case {
 		eachKind("recovery/first-connect-silent-for-good",
 			"A %s whose first attempt to connect is never answered nor refused connects anew.", requirements,
 			func(t *harness.T, k *kind) {
-				firstConnectFails(t, k, breakdownOf("silent-at-connect"), (*world).disarm)
+				firstConnectFails(t, k, breakdownOf("silent-at-connect"), (*wiring).disarm)
 			}),
 		eachKind("recovery/connect-silent-for-good",
 			"A %s that lost its connection, and of which the attempt to connect again is never answered nor "+

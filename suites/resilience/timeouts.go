@@ -94,9 +94,9 @@ func landsLate(t *harness.T, k *kind) {
 	})
 }
 
-// settled runs f on an instance of the same world whose timeout is the
+// settled runs f on an instance of the same wiring whose timeout is the
 // provider's own: what it checks is an outcome and not how fast it comes.
-func (w *world) settled(f func()) {
+func (w *wiring) settled(f func()) {
 	faulty := harness.Store{Proxy: w.proxy}
 	if w.kind == &location {
 		w.location = w.t.Target().OpenLocation(faulty)

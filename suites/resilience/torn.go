@@ -17,7 +17,7 @@ import (
 type race struct {
 	slug, title, requirements string
 	kind                      *kind
-	prepare                   func(w *world, name string) contest
+	prepare                   func(w *wiring, name string) contest
 }
 
 type contest struct {
@@ -142,11 +142,11 @@ func oneOf(answer any, states ...state) string {
 	return fmt.Sprintf("at first %s, and then %s", states[0], states[len(states)-1])
 }
 
-func (w *world) read(key spi.Key) func(context.Context) (any, error) {
+func (w *wiring) read(key spi.Key) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) { return w.location.Read(ctx, key) }
 }
 
-func readOverwrite(w *world, name string) contest {
+func readOverwrite(w *wiring, name string) contest {
 	key := spi.Key(name)
 	w.sideLocation.MustPut(key, []byte(oldBytes), spi.For(float64(hour)))
 	before := w.lookAt(name)()
@@ -157,7 +157,7 @@ func readOverwrite(w *world, name string) contest {
 	}
 }
 
-func readDelete(w *world, name string) contest {
+func readDelete(w *wiring, name string) contest {
 	key := spi.Key(name)
 	w.sideLocation.MustPut(key, []byte(oldBytes), nil)
 	before := w.lookAt(name)()
@@ -171,7 +171,7 @@ func readDelete(w *world, name string) contest {
 // shortly is a retention that ends while a command is held.
 const shortly spi.Millis = 60
 
-func readExpiry(w *world, name string) contest {
+func readExpiry(w *wiring, name string) contest {
 	key := spi.Key(name)
 	applied := w.sideLocation.MustApply(write(nil, putFor(key, oldBytes, float64(shortly))))
 	expiresAt := applied.StoreNow + shortly
@@ -183,7 +183,7 @@ func readExpiry(w *world, name string) contest {
 }
 
 // await waits until the clock of the main server has passed the time.
-func (w *world) await(at spi.Millis) {
+func (w *wiring) await(at spi.Millis) {
 	for w.t.Now() <= at+1 {
 		w.t.Pause(5 * time.Millisecond)
 	}
@@ -210,18 +210,18 @@ func expiryLie(answer any, expiresAt spi.Millis) string {
 	return ""
 }
 
-func lostUpdate(w *world, name string) contest {
+func lostUpdate(w *wiring, name string) contest {
 	version := w.sideLocation.MustPut(spi.Key(name), []byte(oldBytes), nil)
 	return w.lostWrite(name, ifVersion(spi.Key(name), version))
 }
 
-func lostCreate(w *world, name string) contest {
+func lostCreate(w *wiring, name string) contest {
 	return w.lostWrite(name, ifMissing(spi.Key(name)))
 }
 
 // lostWrite races a conditional write with an unconditional one, which is
 // there in the end whatever the order.
-func (w *world) lostWrite(name string, condition spi.Condition) contest {
+func (w *wiring) lostWrite(name string, condition spi.Condition) contest {
 	const theirs = "the other's bytes"
 	key := spi.Key(name)
 	return contest{
@@ -236,7 +236,7 @@ func (w *world) lostWrite(name string, condition spi.Condition) contest {
 	}
 }
 
-func scanBatch(w *world, name string) contest {
+func scanBatch(w *wiring, name string) contest {
 	keys := []spi.Key{spi.Key(name + "/a"), spi.Key(name + "/b"), spi.Key(name + "/c")}
 	batch := func(bytes string) {
 		var r spi.WriteRequest
@@ -270,7 +270,7 @@ func scanBatch(w *world, name string) contest {
 	}
 }
 
-func blobReadDelete(w *world, name string) contest {
+func blobReadDelete(w *wiring, name string) contest {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	before := w.lookAt(name)()
 	return contest{
@@ -297,7 +297,7 @@ func nearly(answer any, states ...state) string {
 	return fmt.Sprintf("at first %s, and then %s", states[0], states[len(states)-1])
 }
 
-func blobReadRenew(w *world, name string) contest {
+func blobReadRenew(w *wiring, name string) contest {
 	w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(hour))
 	before := w.lookAt(name)()
 	return contest{
@@ -307,7 +307,7 @@ func blobReadRenew(w *world, name string) contest {
 	}
 }
 
-func blobReadExpiry(w *world, name string) contest {
+func blobReadExpiry(w *wiring, name string) contest {
 	stored := w.sideRelocation.MustStore(spi.Reference(name), []byte(oldBytes), spi.Retention(shortly))
 	return contest{
 		// The result itself, since its store time is what is judged.
@@ -317,7 +317,7 @@ func blobReadExpiry(w *world, name string) contest {
 	}
 }
 
-func blobPutRace(w *world, name string) contest {
+func blobPutRace(w *wiring, name string) contest {
 	const theirs = "the other's bytes"
 	ref := spi.Reference(name)
 	var other spi.BlobPutResult
@@ -340,7 +340,7 @@ func blobPutRace(w *world, name string) contest {
 	}
 }
 
-func blobRenewDelete(w *world, name string) contest {
+func blobRenewDelete(w *wiring, name string) contest {
 	ref := spi.Reference(name)
 	w.sideRelocation.MustStore(ref, []byte(oldBytes), spi.Retention(hour))
 	return contest{

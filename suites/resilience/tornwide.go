@@ -15,25 +15,25 @@ import (
 var wideRaces = []race{
 	{"wide-lost-create-first", "A write under 2,048 conditions during which somebody creates its first key never overwrites " +
 		"it, and applies whole or not at all.",
-		"L4.all-or-nothing", &location, func(w *world, name string) contest { return wideLostCreate(w, name, 0) }},
+		"L4.all-or-nothing", &location, func(w *wiring, name string) contest { return wideLostCreate(w, name, 0) }},
 	{"wide-lost-create-last", "A write under 2,048 conditions during which somebody creates its last key never overwrites it, " +
 		"and applies whole or not at all.",
-		"L4.all-or-nothing", &location, func(w *world,
+		"L4.all-or-nothing", &location, func(w *wiring,
 			name string) contest {
 			return wideLostCreate(w, name, spi.MaxBatchKeys-1)
 		}},
 	{"wide-isolation", "Who reads during a write of 2,048 keys and has seen a part of it sees the rest too.",
-		"L4.isolation", &location, func(w *world, name string) contest { return wideIsolation(w, name, spi.MaxBatchKeys, "") }},
+		"L4.isolation", &location, func(w *wiring, name string) contest { return wideIsolation(w, name, spi.MaxBatchKeys, "") }},
 	{"large-isolation", "Who reads during a write of 3.75 MiB and has seen a part of it sees the rest too.",
-		"L4.isolation", &location, func(w *world, name string) contest {
+		"L4.isolation", &location, func(w *wiring, name string) contest {
 			return wideIsolation(w, name, 15, strings.Repeat(".", 256<<10-16))
 		}},
 	{"large-value-read", "A Read of a value of 1 MiB during which it is deleted and put anew shows one of the two values.",
 		"L2.observation", &location, largeValueRead},
 	{"large-payload-delete", "A Read of a payload of 5 MiB during which it is deleted shows all of it or Missing.",
-		"R4.read", &relocation, func(w *world, name string) contest { return largePayloadRead(w, name, "") }},
+		"R4.read", &relocation, func(w *wiring, name string) contest { return largePayloadRead(w, name, "") }},
 	{"large-payload-anew", "A Read of a payload of 5 MiB during which it is deleted and another is put shows one of the two.",
-		"R4.read", &relocation, func(w *world, name string) contest { return largePayloadRead(w, name, largePayload('n')) }},
+		"R4.read", &relocation, func(w *wiring, name string) contest { return largePayloadRead(w, name, largePayload('n')) }},
 	{"large-payload-put", "Who reads during a Put of a payload of 5 MiB finds all of it or nothing.",
 		"R4.put R4.read", &relocation, largePayloadPut},
 }
@@ -60,7 +60,7 @@ func putEach(keys []spi.Key, bytes string) []spi.Mutation {
 
 // wideLostCreate races a batch, which creates each of its keys if it is missing,
 // with a Put of one of them, which is there in the end whatever the order.
-func wideLostCreate(w *world, name string, at int) contest {
+func wideLostCreate(w *wiring, name string, at int) contest {
 	const theirs = "the other's bytes"
 	keys, some := wideKeys(name, spi.MaxBatchKeys)
 	request := write(nil, putEach(keys, newBytes)...)
@@ -87,7 +87,7 @@ func wideLostCreate(w *world, name string, at int) contest {
 
 // wideIsolation lets somebody read some keys of a batch there and back while it
 // is written: once one of them is there, the others are.
-func wideIsolation(w *world, name string, n int, tail string) contest {
+func wideIsolation(w *wiring, name string, n int, tail string) contest {
 	keys, some := wideKeys(name, n)
 	request := write(nil, putEach(keys, newBytes+tail)...)
 	var torn string
@@ -127,7 +127,7 @@ func whose(bytes string, contents ...string) string {
 		bytes[len(bytes)-1])
 }
 
-func largeValueRead(w *world, name string) contest {
+func largeValueRead(w *wiring, name string) contest {
 	key := spi.Key(name)
 	before, after := strings.Repeat("o", spi.MaxValueBytes), strings.Repeat("n", spi.MaxValueBytes)
 	w.sideLocation.MustPut(key, []byte(before), nil)
@@ -148,7 +148,7 @@ func largeValueRead(w *world, name string) contest {
 
 // largePayloadRead races a Read with a Delete, and with a Put of other bytes if
 // there are any.
-func largePayloadRead(w *world, name, after string) contest {
+func largePayloadRead(w *wiring, name, after string) contest {
 	ref, before := spi.Reference(name), largePayload('o')
 	w.sideRelocation.MustStore(ref, []byte(before), spi.Retention(hour))
 	return contest{
@@ -168,7 +168,7 @@ func largePayloadRead(w *world, name, after string) contest {
 	}
 }
 
-func largePayloadPut(w *world, name string) contest {
+func largePayloadPut(w *wiring, name string) contest {
 	ref, payload := spi.Reference(name), largePayload('n')
 	var torn string
 	return contest{
@@ -202,7 +202,7 @@ func stumpCases() []harness.Case {
 // largePayloadCut aims at each command of the Put.
 func largePayloadCut(t *harness.T) {
 	payload := largePayload('n')
-	put := operation{title: "a Put of 5 MiB", kind: &relocation, prepare: func(w *world, name string) attempt {
+	put := operation{title: "a Put of 5 MiB", kind: &relocation, prepare: func(w *wiring, name string) attempt {
 		ref := spi.Reference(name)
 		return attempt{
 			do: func(ctx context.Context) (any, error) {

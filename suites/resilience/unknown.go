@@ -56,7 +56,7 @@ func lossRequirements(l loss, op operation) string {
 // lose runs the operation and loses the answer to its n-th command. Whatever
 // the client sends afterwards is held until it is known what the n-th command
 // did, so that a second effect can be told from the first.
-func lose(w *world, l loss, op operation, n int) {
+func lose(w *wiring, l loss, op operation, n int) {
 	mishap := fmt.Sprintf(l.title, fmt.Sprint("command ", n))
 	what := op.title + " that " + mishap
 	a := op.prepare(w, w.name(op))

@@ -23,9 +23,9 @@ const (
 	day  = 24 * hour
 )
 
-// world is an instance of the target behind a fault proxy, and a second
+// wiring is an instance of the target behind a fault proxy, and a second
 // instance beside the proxy, which prepares and tells what is really there.
-type world struct {
+type wiring struct {
 	t     *harness.T
 	kind  *kind
 	proxy *redisenv.Proxy
@@ -35,15 +35,15 @@ type world struct {
 	relocation, sideRelocation *harness.Relocation
 }
 
-// open makes a world on the main server. A timeout of 0 is the provider's own.
-func open(t *harness.T, k *kind, timeout time.Duration) *world {
+// open makes a wiring on the main server. A timeout of 0 is the provider's own.
+func open(t *harness.T, k *kind, timeout time.Duration) *wiring {
 	return openOn(t, k, nil, timeout)
 }
 
-// openOn makes a world on the server. The instance behind the proxy is opened,
+// openOn makes a wiring on the server. The instance behind the proxy is opened,
 // and not used yet.
-func openOn(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duration) *world {
-	w := &world{t: t, kind: k, proxy: t.Proxy(server)}
+func openOn(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duration) *wiring {
+	w := &wiring{t: t, kind: k, proxy: t.Proxy(server)}
 	side := harness.Store{Server: server}
 	faulty := harness.Store{Server: server, Proxy: w.proxy, Timeout: timeout}
 	if k == &location {
@@ -55,11 +55,11 @@ func openOn(t *harness.T, k *kind, server *redisenv.Server, timeout time.Duratio
 }
 
 // name returns a new name for the key or reference of an operation.
-func (w *world) name(op operation) string { return w.fresh(op.slug) }
+func (w *wiring) name(op operation) string { return w.fresh(op.slug) }
 
-// fresh returns a name that no world of the case has used: each has a proxy of
+// fresh returns a name that no wiring of the case has used: each has a proxy of
 // its own, or is the only one.
-func (w *world) fresh(what string) string {
+func (w *wiring) fresh(what string) string {
 	port := 0
 	if w.proxy != nil {
 		port = w.proxy.ConnInfo().Port
@@ -68,7 +68,7 @@ func (w *world) fresh(what string) string {
 }
 
 // close disposes the instance behind the proxy.
-func (w *world) close() error {
+func (w *wiring) close() error {
 	if w.kind == &location {
 		return w.location.Close()
 	}
@@ -76,10 +76,10 @@ func (w *world) close() error {
 }
 
 // ping uses the instance behind the proxy once: it reads an absent name.
-func (w *world) ping() error { return w.pingUnder(w.t.Context()) }
+func (w *wiring) ping() error { return w.pingUnder(w.t.Context()) }
 
 // pingUnder is ping with a token.
-func (w *world) pingUnder(token context.Context) error {
+func (w *wiring) pingUnder(token context.Context) error {
 	var err error
 	if w.kind == &location {
 		_, err = w.location.Read(token, "absent")
@@ -91,21 +91,21 @@ func (w *world) pingUnder(token context.Context) error {
 
 // works waits until the instance behind the proxy works. after says what it
 // has to recover from.
-func (w *world) works(after string) {
+func (w *wiring) works(after string) {
 	w.worksBy(w.kind.recover, after)
 }
 
-func (w *world) worksBy(requirement, after string) {
+func (w *wiring) worksBy(requirement, after string) {
 	w.t.Await(requirement, "a successful operation of the same instance "+after, recoverLimit,
 		func() bool { return w.ping() == nil })
 }
 
 // warm brings the instance behind the proxy to the point where it has
 // connected and done everything that only a first use needs.
-func (w *world) warm() { w.worksBy(w.t.Closest(), "on a Redis that answers") }
+func (w *wiring) warm() { w.worksBy(w.t.Closest(), "on a Redis that answers") }
 
 // disarm ends all faults.
-func (w *world) disarm() {
+func (w *wiring) disarm() {
 	if err := w.proxy.Reset(); err != nil {
 		w.t.Troublef("the fault proxy did not open its port again: %v", err)
 	}
@@ -113,14 +113,14 @@ func (w *world) disarm() {
 
 // heal ends all faults and cuts the connections that they left silent, so that
 // every client notices.
-func (w *world) heal() {
+func (w *wiring) heal() {
 	w.disarm()
 	w.proxy.CutAll()
 }
 
 // commands is how many commands the operation sends to Redis once the instance
 // has been used.
-func (w *world) commands(op operation) int {
+func (w *wiring) commands(op operation) int {
 	var mark redisenv.Mark
 	for range 2 { // the first time it may load scripts
 		a := op.prepare(w, w.name(op))
@@ -167,7 +167,7 @@ func (a attempt) run(ctx context.Context) outcome {
 // bounded runs the operation. If it has not ended within the limit, that is a
 // finding, and its connections are cut; how it ends then says nothing more, and
 // bounded reports false.
-func (w *world) bounded(requirement, what string, limit time.Duration, operation func()) (inTime bool) {
+func (w *wiring) bounded(requirement, what string, limit time.Duration, operation func()) (inTime bool) {
 	inTime = true
 	meanwhile(w.t, operation, func(ended <-chan struct{}) {
 		select {
@@ -198,7 +198,7 @@ func meanwhile(t *harness.T, operation func(), f func(ended <-chan struct{})) {
 // failed checks that an error is a failure of the store, or that an answer is
 // true all the same: a read that was asked again, for example. Kinds of error
 // beside store failure and timeout may be allowed.
-func (w *world) failed(what string, a attempt, o outcome, also ...spi.ErrorKind) {
+func (w *wiring) failed(what string, a attempt, o outcome, also ...spi.ErrorKind) {
 	if o.err != nil {
 		w.t.ErrorKind(w.kind.class, what, o.err, append(also, spi.KindStoreFailure, spi.KindTimeout)...)
 		return
