@@ -147,10 +147,14 @@ func (c *child) abandoned(ctx context.Context, operation string, started time.Ti
 	return e
 }
 
-// open returns the result or error that a reply holds.
+// open returns the result or error that a reply holds. What a child says that is
+// stopped since it kept silent is no answer: its kit gives up what hangs when
+// stdin ends.
 func (c *child) open(request *protocol.Request, r reply) (*protocol.Result, error) {
 	operation, a := request.Op, r.answer
 	switch {
+	case c.silenced.Load():
+		return nil, targets.Troublef("the target was stopped, as it kept silent, before it answered %s", operation)
 	case r.breach != nil:
 		return nil, wrongShape(operation, r.breach)
 	case (a.Result == nil) == (a.Error == nil):
