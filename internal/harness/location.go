@@ -162,18 +162,33 @@ func (l *Location) MustScan(prefix string, limit int) []spi.Item {
 
 // MustFinish returns the items of the given page and of all that follow it.
 func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Item {
-	items := page.Items
-	for pages, empty := 1, 0; page.Next != nil; pages++ {
-		if empty++; len(page.Items) > 0 {
-			empty = 0
+	items, shown := page.Items, map[spi.Key]bool{}
+	for idle := 0; page.Next != nil; {
+		if idle++; showsMore(shown, page) {
+			idle = 0
 		}
-		if pages > maxPages || empty > maxEmptyPages {
-			l.step(scanning+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(fmt.Sprintf("an item or an end within %d pages", min(pages, maxEmptyPages)), page)
+		if idle > maxIdlePages {
+			l.step(scanning+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(
+				fmt.Sprintf("an item or an end within %d pages", maxIdlePages), page)
 		}
 		page = l.MustPage(spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
 		items = append(items, page.Items...)
 	}
 	return items
+}
+
+// maxIdlePages is how many pages of a scan in a row may show no key that its
+// pages before have not shown. Pages may be short or empty, so it is far above
+// what any case needs, and ends a scan that makes no progress.
+const maxIdlePages = 2000
+
+// showsMore adds the page's keys to those shown, and reports whether one is new.
+func showsMore(shown map[spi.Key]bool, page spi.Page) bool {
+	before := len(shown)
+	for _, i := range page.Items {
+		shown[i.Key] = true
+	}
+	return len(shown) > before
 }
 
 // speaksOf are the requirements that speak of a write: those of its
@@ -204,18 +219,13 @@ func speaksOf(w spi.WriteRequest) []string {
 	return slices.Compact(ids)
 }
 
-// Bounds that end a scan which makes no progress; no case needs as many.
-const (
-	maxPages      = 20000
-	maxEmptyPages = 2000
-)
-
 // record runs an operation, notes it with its answer as evidence, and ends the
 // case if the target's process is in trouble.
 func record[R any](p *Provider, what string, f func() (R, error)) (R, error) {
 	start := time.Now()
 	r, err := f()
-	p.t.op(fmt.Sprintf("%s: %s%s (%.1f ms)", p.name, clip(what, maxOperationBytes), answer(r, err), time.Since(start).Seconds()*1000))
+	p.t.op(fmt.Sprintf("%s: %s%s (%.1f ms)", p.name, clip(what, maxOperationBytes), answer(r, err),
+		time.Since(start).Seconds()*1000))
 	p.t.trouble(err)
 	return r, err
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"sync"
 
+	"github.com/zlink-systems/zlink-conformance/internal/refprovider"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
 // around is a provider whose operations all go through a function: it may run
 // the operation or not, and answers its error. Each store has its own.
-func around(p targets.Provider, made func() func(ctx context.Context, operation func(context.Context) error) error) targets.Provider {
+func around(
+	p targets.Provider, made func() func(ctx context.Context, operation func(context.Context) error) error,
+) targets.Provider {
 	return hooked(p, func(l *location) { l.through(made()) }, func(s *relocation) { s.through(made()) })
 }
 
@@ -31,21 +34,21 @@ func (l *location) through(do func(ctx context.Context, operation func(context.C
 }
 
 // through is location's.
-func (s *relocation) through(do func(ctx context.Context, operation func(context.Context) error) error) {
-	s.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (r spi.BlobPutResult, err error) {
-		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Put(ctx, ref, p, ms); return err })
-		return r, err
+func (r *relocation) through(do func(ctx context.Context, operation func(context.Context) error) error) {
+	r.put = func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (res spi.BlobPutResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { res, err = r.RelocationStore.Put(ctx, ref, p, ms); return err })
+		return res, err
 	}
-	s.read = func(ctx context.Context, ref spi.Reference) (r spi.BlobReadResult, err error) {
-		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Read(ctx, ref); return err })
-		return r, err
+	r.read = func(ctx context.Context, ref spi.Reference) (res spi.BlobReadResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { res, err = r.RelocationStore.Read(ctx, ref); return err })
+		return res, err
 	}
-	s.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (r spi.BlobRenewResult, err error) {
-		err = do(ctx, func(ctx context.Context) (err error) { r, err = s.RelocationStore.Renew(ctx, ref, ms); return err })
-		return r, err
+	r.renew = func(ctx context.Context, ref spi.Reference, ms spi.Retention) (res spi.BlobRenewResult, err error) {
+		err = do(ctx, func(ctx context.Context) (err error) { res, err = r.RelocationStore.Renew(ctx, ref, ms); return err })
+		return res, err
 	}
-	s.delete = func(ctx context.Context, ref spi.Reference) error {
-		return do(ctx, func(ctx context.Context) error { return s.RelocationStore.Delete(ctx, ref) })
+	r.delete = func(ctx context.Context, ref spi.Reference) error {
+		return do(ctx, func(ctx context.Context) error { return r.RelocationStore.Delete(ctx, ref) })
 	}
 }
 
@@ -64,7 +67,7 @@ func everyError(p targets.Provider, change func(error) error) targets.Provider {
 // reclassified reports errors of one kind as errors of another.
 func reclassified(from, to spi.ErrorKind) func() targets.Provider {
 	return func() targets.Provider {
-		return everyError(targets.Reference(), func(err error) error {
+		return everyError(refprovider.New(), func(err error) error {
 			if spi.KindOf(err) == from {
 				return &spi.Error{Kind: to, Message: err.Error()}
 			}
@@ -75,7 +78,7 @@ func reclassified(from, to spi.ErrorKind) func() targets.Provider {
 
 // deafToTokens starts operations whatever their token says.
 func deafToTokens() targets.Provider {
-	return around(targets.Reference(), func() func(context.Context, func(context.Context) error) error {
+	return around(refprovider.New(), func() func(context.Context, func(context.Context) error) error {
 		return func(ctx context.Context, operation func(context.Context) error) error {
 			return operation(context.WithoutCancel(ctx))
 		}
@@ -84,7 +87,7 @@ func deafToTokens() targets.Provider {
 
 // poisoned keeps the first failure of a connection.
 func poisoned() targets.Provider {
-	return around(targets.Reference(), func() func(context.Context, func(context.Context) error) error {
+	return around(refprovider.New(), func() func(context.Context, func(context.Context) error) error {
 		var mu sync.Mutex
 		var first error
 		return func(ctx context.Context, operation func(context.Context) error) error {
@@ -107,7 +110,7 @@ func poisoned() targets.Provider {
 
 // looksFirst goes to Redis before it looks at the arguments.
 func looksFirst() targets.Provider {
-	return hooked(targets.Reference(), func(l *location) {
+	return hooked(refprovider.New(), func(l *location) {
 		look := func(ctx context.Context) { _, _ = l.LocationStore.Read(ctx, "look") }
 		l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
 			look(ctx)

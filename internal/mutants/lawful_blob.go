@@ -14,11 +14,13 @@ import (
 // before what Redis keeps. Redis alone judges what has expired.
 func relativeExpiry() Variant {
 	return Variant{
-		ID: "lawful/relative-expiry", Allowed: "R3.expiry-clock", Title: "TIME is asked first, and a payload's expiry is relative PX.",
+		ID: "lawful/relative-expiry", Allowed: "R3.expiry-clock",
+		Title: "TIME is asked first, and a payload's expiry is relative PX.",
 		provider: func() targets.Provider {
 			p := edited([]edit{
 				onPut("'PXAT', text(expires))", "'PX', ARGV[2])"),
-				onPut("if not expires then", "if not expires or expires <= now then"), // never AlreadyStored for what is about to go
+				onPut("if not expires then", "if not expires or expires <= now then"),
+				// never AlreadyStored for what is about to go
 				onRenew("call('PEXPIREAT', KEYS[1], text(expires))", "call('PEXPIRE', KEYS[1], ARGV[1])"),
 				{old: "if expires > now then return expires end", new: "return expires"},
 			})
@@ -29,8 +31,8 @@ func relativeExpiry() Variant {
 
 func timeFirst(r *relocation) {
 	// now is the time, or false if the operation will end before any I/O.
-	now := func(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.Millis, bool, error) {
-		good := len(ref) >= 1 && len(ref) <= spi.MaxReferenceBytes && utf8.ValidString(string(ref))
+	now := func(ctx context.Context, ref spi.Reference, size int, retention spi.Retention) (spi.Millis, bool, error) {
+		good := len(ref) >= 1 && len(ref) <= spi.MaxReferenceBytes && utf8.ValidString(string(ref)) && size <= spi.MaxBlobBytes
 		if ms := float64(retention); ctx.Err() != nil || !good || !(ms > 0 && ms <= 1<<52) {
 			return 0, false, nil
 		}
@@ -49,7 +51,7 @@ func timeFirst(r *relocation) {
 		return t + spi.Millis(math.Ceil(float64(retention)))
 	}
 	r.put = func(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult, error) {
-		t, asked, err := now(ctx, ref, retention)
+		t, asked, err := now(ctx, ref, len(payload), retention)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +63,7 @@ func timeFirst(r *relocation) {
 		return result, err
 	}
 	r.renew = func(ctx context.Context, ref spi.Reference, retention spi.Retention) (spi.BlobRenewResult, error) {
-		t, asked, err := now(ctx, ref, retention)
+		t, asked, err := now(ctx, ref, 0, retention)
 		if err != nil {
 			return nil, err
 		}

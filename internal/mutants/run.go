@@ -43,7 +43,9 @@ const (
 	casesAtOnce = 6
 	casesInTurn = 12 // cases that are tried before the next ones, until one finds the mutant
 	// A mutant may well hang a case: what it must be caught by fails sooner.
-	caseTimeout = 20 * time.Second
+	mutantTimeout = 20 * time.Second
+	// A variant is right, so that a case without an end tells of a slow machine.
+	variantTimeout = 2 * time.Minute
 )
 
 // Run tries on each mutant the cases that name a requirement of it. On a mutant
@@ -218,7 +220,7 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 		row.Fate, row.Reason = result.Survived, "it passed the cases of "+breaks
 	}
 	if row.Fate == result.Survived {
-		outcomes, err := r.run(ctx, m.Target, others)
+		outcomes, err := r.run(ctx, m.Target, others, mutantTimeout)
 		if err != nil {
 			return row, err
 		}
@@ -234,13 +236,13 @@ func (r *runner) try(ctx context.Context, m Mutant) (result.MutantRow, error) {
 // a time until one finds it, those first that are about what it breaks.
 func (r *runner) find(ctx context.Context, m Mutant, row result.MutantRow, own []harness.Case) ([]result.Case, error) {
 	if r.config.Matrix {
-		return r.run(ctx, m.Target, own)
+		return r.run(ctx, m.Target, own, mutantTimeout)
 	}
 	own = slices.Clone(own)
 	slices.SortStableFunc(own, func(a, b harness.Case) int { return cmp.Compare(distance(a, m), distance(b, m)) })
 	var outcomes []result.Case
 	for some := range slices.Chunk(own, casesInTurn) {
-		more, err := r.run(ctx, m.Target, some)
+		more, err := r.run(ctx, m.Target, some, mutantTimeout)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +274,9 @@ func distance(c harness.Case, m Mutant) int {
 
 // run runs the cases on a target that it opens; the heavy ones apart, so that
 // no two targets hold their tens of MiB at once.
-func (r *runner) run(ctx context.Context, open func() targets.Target, cases []harness.Case) ([]result.Case, error) {
+func (r *runner) run(
+	ctx context.Context, open func() targets.Target, cases []harness.Case, timeout time.Duration,
+) ([]result.Case, error) {
 	var light, heavy []harness.Case
 	for _, c := range cases {
 		if c.Heavy {
@@ -281,17 +285,19 @@ func (r *runner) run(ctx context.Context, open func() targets.Target, cases []ha
 			light = append(light, c)
 		}
 	}
-	outcomes, err := r.harness(ctx, open, light)
+	outcomes, err := r.harness(ctx, open, light, timeout)
 	if err != nil || len(heavy) == 0 {
 		return outcomes, err
 	}
 	r.heavy.Lock()
 	defer r.heavy.Unlock()
-	more, err := r.harness(ctx, open, heavy)
+	more, err := r.harness(ctx, open, heavy, timeout)
 	return append(outcomes, more...), err
 }
 
-func (r *runner) harness(ctx context.Context, open func() targets.Target, cases []harness.Case) ([]result.Case, error) {
+func (r *runner) harness(
+	ctx context.Context, open func() targets.Target, cases []harness.Case, timeout time.Duration,
+) ([]result.Case, error) {
 	if len(cases) == 0 {
 		return nil, nil
 	}
@@ -300,7 +306,7 @@ func (r *runner) harness(ctx context.Context, open func() targets.Target, cases 
 	run := harness.Run(ctx, harness.Config{
 		Cases: cases, Catalogue: r.config.Catalogue, Env: r.config.Env,
 		Target: t, Reference: targets.InProcess(refprovider.New()),
-		Parallel: casesAtOnce, Timeout: caseTimeout, Seed: r.config.Seed,
+		Parallel: casesAtOnce, Timeout: timeout, Seed: r.config.Seed,
 	})
 	if run.Interrupted != "" {
 		return nil, errors.New(run.Interrupted)

@@ -37,7 +37,8 @@ func strangeMutants() []Mutant {
 		script("strange/put-below-the-top", "L9.score-above", "A Put below a score above the sequence is applied and never seen.",
 			onWrite("call('ZCOUNT', ARGV[i], '(' .. issued, '+inf') > 0",
 				"ARGV[i - 1] == 'delete' and call('ZCOUNT', ARGV[i], '(' .. issued, '+inf') > 0")),
-		script("strange/delete-below-the-top", "L9.score-above", "A Delete below a score above the sequence is applied and never seen.",
+		script("strange/delete-below-the-top", "L9.score-above",
+			"A Delete below a score above the sequence is applied and never seen.",
 			onWrite("call('ZCOUNT', ARGV[i], '(' .. issued, '+inf') > 0",
 				"ARGV[i - 1] ~= 'delete' and call('ZCOUNT', ARGV[i], '(' .. issued, '+inf') > 0")),
 		script("strange/row-is-empty-value", "L9.interop-scan", "A row of the index without a record is shown as an empty value.",
@@ -48,25 +49,29 @@ func strangeMutants() []Mutant {
 			onScan(raw, raw+" if call('EXISTS', record) == 0 then return false, fail('a row without a record') end")),
 		script("strange/another-key-in-conditions", "L9.foreign-key", "A condition does not look at the key in a member.",
 			onWrite(wrongKey, "if not key_first then return end")),
-		onLocation("strange/another-key-read", "L9.foreign-key", "A read does not look at the key in a member.", func(l *location) {
-			l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
-				r, err := l.LocationStore.Read(ctx, key)
-				if spi.KindOf(err) != spi.KindStoreFailure {
-					return r, err
+		onLocation("strange/another-key-read", "L9.foreign-key", "A read does not look at the key in a member.",
+			func(l *location) {
+				l.read = func(ctx context.Context, key spi.Key) (spi.ReadResult, error) {
+					r, err := l.LocationStore.Read(ctx, key)
+					if spi.KindOf(err) != spi.KindStoreFailure {
+						return r, err
+					}
+					var members []string
+					if onRedis(l.config, func(c *redis.Client) (err error) {
+						newest := redis.ZRangeArgs{Key: layout.RecordKey(l.config.KeyPrefix, string(key)), Start: 0, Stop: 0,
+							Rev: true}
+						members, err = c.ZRangeArgs(ctx, newest).Result()
+						return err
+					}, nil) != nil || len(members) == 0 {
+						return r, err
+					}
+					m, unreadable := layout.DecodeMember([]byte(members[0]))
+					if unreadable != nil {
+						return r, err
+					}
+					return spi.Found{Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt},
+						StoreNow: hostNow()}, nil
 				}
-				var members []string
-				if onRedis(l.config, func(c *redis.Client) (err error) {
-					members, err = c.ZRevRange(ctx, layout.RecordKey(l.config.KeyPrefix, string(key)), 0, 0).Result()
-					return err
-				}, nil) != nil || len(members) == 0 {
-					return r, err
-				}
-				m, unreadable := layout.DecodeMember([]byte(members[0]))
-				if unreadable != nil {
-					return r, err
-				}
-				return spi.Found{Value: spi.Value{Bytes: m.Value, Version: spi.Version(m.Version), ExpiresAt: m.ExpiresAt}, StoreNow: hostNow()}, nil
-			}
-		}),
+			}),
 	}
 }

@@ -55,7 +55,7 @@ func (r *runner) judge(ctx context.Context, v Variant) (result.VariantRow, error
 			return ok
 		})
 	})
-	outcomes, err := r.run(ctx, v.Target, cases)
+	outcomes, err := r.run(ctx, v.Target, cases, variantTimeout)
 	if err != nil {
 		return row, err
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
-func init() { targets.Reference = New }
-
 // New is the reference provider.
 func New() targets.Provider {
 	return With(func(o reference.Options) reference.Options { return o })

@@ -76,16 +76,18 @@ func passSequence(t *harness.T, at int64) {
 		}
 		return true
 	}
-	look := func(when string) {
+	look := func(requirement, when string) {
 		for _, key := range keys {
-			t.Apart(func() { t.Equal("L4.put", fmt.Sprintf("%q %s", key, when), held[key], l.MustFind(key).Value) })
+			t.Apart(func() {
+				t.Equal(requirement, fmt.Sprintf("%q %s", key, when), held[key], l.Citing(requirement).MustFind(key).Value)
+			})
 		}
 		t.Apart(func() { t.Equal("L5.complete", "a scan "+when, held, itemsOf(l.MustScan("", 10))) })
 	}
 	if !write("first") {
 		t.Fatalf("L9.zset", "a batch of three fails with 8 numbers of the sequence left")
 	}
-	look("after the first batch")
+	look("L4.put", "after the first batch")
 	snapshot := map[spi.Key]spi.Value{}
 	for key, value := range held {
 		snapshot[key] = value
@@ -94,10 +96,11 @@ func passSequence(t *harness.T, at int64) {
 	for n := range 12 {
 		value := fmt.Sprint("round ", n)
 		written := write(value)
-		look("after " + value)
 		if !written {
+			look("L9.zset", "after a write for which the sequence has too few numbers left")
 			break
 		}
+		look("L4.put", "after "+value)
 	}
 	t.Apart(func() {
 		t.Equal("L5.snapshot", "the snapshot that was open meanwhile", snapshot, itemsOf(l.MustFinish("", 1, page)))

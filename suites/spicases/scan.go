@@ -12,20 +12,26 @@ import (
 
 func scanCases() []harness.Case {
 	cases := []harness.Case{
-		locationCase("scan/complete", "Pages of 7 and of 1,000 show every record once", "L5.complete L5.limit", scanComplete),
-		locationCase("scan/complete-small-pages", "Pages of 1 and of 2 show every record once", "L5.complete L5.limit", scanCompleteSmall),
-		locationCase("scan/mixed-limits", "A scan may ask for another limit on each page", "L5.limit L5.complete", scanMixedLimits),
-		locationCase("scan/not-live", "A scan shows nothing that is deleted or expired", "L5.complete", scanNotLive),
-		locationCase("scan/empty", "A scan of nothing ends without items", "L5.complete L5.cursor", scanEmpty),
-		locationCase("scan/limit-refused", "A limit of 0, below 0 or above 1,000 is an argument error", "L5.limit L5.complete", scanLimitRefused),
-		locationCase("scan/prefix-refused", "A prefix of 1,025 bytes is an argument error", "L5.prefix", scanPrefixRefused),
-		locationCase("scan/page-bytes", "Pages of the largest values stay within 4 MiB", "L5.page-bytes L5.complete", pageBytes),
-		locationCase("scan/page-bytes-many", "Pages of 1,000 records stay within 4 MiB", "L5.page-bytes L5.complete", pageBytesMany),
-		locationCase("scan/expected-version", "A scanned version is good as an expected version", "L5.cas L5.complete", scanCAS),
-		locationCase("scan/store-now", "Pages carry the time of the provider's clock", "L3.store-now", scanStoreNow),
+		unhurried(locationCase("scan/complete", "Pages of 7 and of 1,000 show every record once.", "L5.complete L5.limit",
+			scanComplete)),
+		locationCase("scan/complete-small-pages", "Pages of 1 and of 2 show every record once.", "L5.complete L5.limit",
+			scanCompleteSmall),
+		locationCase("scan/mixed-limits", "A scan may ask for another limit on each page.", "L5.limit L5.complete",
+			scanMixedLimits),
+		locationCase("scan/not-live", "A scan shows nothing that is deleted or expired.", "L5.complete", scanNotLive),
+		locationCase("scan/empty", "A scan of nothing ends without items.", "L5.complete L5.cursor", scanEmpty),
+		locationCase("scan/limit-refused", "A limit of 0, below 0 or above 1,000 is an argument error.",
+			"L5.limit L5.complete", scanLimitRefused),
+		locationCase("scan/prefix-refused", "A prefix of 1,025 bytes is an argument error.", "L5.prefix", scanPrefixRefused),
+		locationCase("scan/page-bytes", "Pages of the largest values stay within 4 MiB.", "L5.page-bytes L5.complete", pageBytes),
+		locationCase("scan/page-bytes-many", "Pages of 1,000 records stay within 4 MiB.", "L5.page-bytes L5.complete",
+			pageBytesMany),
+		locationCase("scan/expected-version", "A scanned version is good as an expected version.", "L5.cas L5.complete", scanCAS),
+		locationCase("scan/store-now", "Pages carry the time of the provider's clock.", "L3.store-now", scanStoreNow),
 	}
 	for _, g := range prefixGroups {
-		cases = append(cases, locationCase("scan/prefix-"+g.slug, g.title, "L5.prefix L5.complete", func(t *harness.T) { prefixGroupCase(t, g.rows) }))
+		cases = append(cases, locationCase("scan/prefix-"+g.slug, g.title, "L5.prefix L5.complete",
+			func(t *harness.T) { prefixGroupCase(t, g.rows) }))
 	}
 	return slices.Concat(cases, snapshotCases(), cursorCases(), wideScanCases())
 }
@@ -52,21 +58,28 @@ func once(t *harness.T, items []spi.Item) records {
 func paged(t *harness.T, l *harness.Location, prefix string, limit int, check func(spi.Page)) records {
 	page := l.MustPage(spi.ScanRequest{Prefix: prefix, Limit: limit})
 	var items []spi.Item
-	for pages := 1; ; pages++ {
+	shown := map[spi.Key]bool{}
+	for idle := 0; ; {
 		check(page)
 		items = append(items, page.Items...)
 		if page.Next == nil {
 			return once(t, items)
 		}
-		if pages > maxPages {
-			t.Fatalf("L5.limit", "the scan did not end within %d pages", maxPages)
+		idle++
+		for _, i := range page.Items {
+			if !shown[i.Key] {
+				shown[i.Key], idle = true, 0
+			}
+		}
+		if idle > maxPages {
+			t.Fatalf("L5.limit", "the scan shows nothing new within %d pages, and does not end", maxPages)
 		}
 		page = l.MustPage(spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})
 	}
 }
 
-// maxPages ends a scan that makes no progress. Pages may be short or empty, so
-// it is far above what any case needs.
+// maxPages is how many pages of a scan in a row may show nothing new. Pages may
+// be short or empty, so it is far above what any case needs.
 const maxPages = 5000
 
 // A page never exceeds its limit. The cursor is 1 to 4,096 bytes of UTF-8.
@@ -190,7 +203,8 @@ func scanPrefixRefused(t *harness.T) {
 	l := t.Location()
 	for _, text := range longestKeys {
 		_, err := l.Scan(t.Context(), spi.ScanRequest{Prefix: text + "k", Limit: 10})
-		t.ErrorKind("L5.prefix", fmt.Sprintf("a prefix of %d bytes and %d characters", len(text)+1, utf8.RuneCountInString(text)+1), err, spi.KindArgument)
+		t.ErrorKind("L5.prefix", fmt.Sprintf("a prefix of %d bytes and %d characters", len(text)+1,
+			utf8.RuneCountInString(text)+1), err, spi.KindArgument)
 	}
 }
 
@@ -205,24 +219,45 @@ var prefixGroups = []struct {
 	slug, title string
 	rows        []prefixRow
 }{
-	{"length", "A prefix is 0 to 1,024 bytes long: the empty one matches every key", []prefixRow{
+	{"length", "A prefix is 0 to 1,024 bytes long: the empty one matches every key.", []prefixRow{
 		{[]spi.Key{"a", "B", "\x00", " ", "é", "😀", "\U0010ffff", "~", "{", "*"}, []string{""}},
 		{longestPrefixKeys(), longestKeys},
 	}},
-	{"text", "A prefix is compared with its case, normalization and space", []prefixRow{
-		{[]spi.Key{"room:1", "Room:1", "ROOM:1", "räume", "RÄUME", "\u212a1", "k1", "K1"}, []string{"room", "Room", "ROOM", "r", "R", "k", "K", "RÄ", "rä"}},
-		{[]spi.Key{"caf\u00e9", "cafe\u0301", "caf\u00e9s", "cafe\u0301s", "한글", "\u1112\u1161\u11abx"}, []string{"caf\u00e9", "cafe\u0301", "cafe", "caf", "한", "\u1112"}},
+	{"text", "A prefix is compared with its case, normalization and space.", []prefixRow{
+		{
+			[]spi.Key{"room:1", "Room:1", "ROOM:1", "räume", "RÄUME", "\u212a1", "k1", "K1"},
+			[]string{"room", "Room", "ROOM", "r", "R", "k", "K", "RÄ", "rä"},
+		},
+		{
+			[]spi.Key{"caf\u00e9", "cafe\u0301", "caf\u00e9s", "cafe\u0301s", "한글", "\u1112\u1161\u11abx"},
+			[]string{"caf\u00e9", "cafe\u0301", "cafe", "caf", "한", "\u1112"},
+		},
 		{[]spi.Key{" a", "a", "a ", "a b", "\ta", "\u00a0a", "  "}, []string{" ", "a ", "\t", "  ", "\u00a0"}},
 	}},
-	{"pattern", "Characters of patterns and bounds are ordinary in a prefix", []prefixRow{
-		{[]spi.Key{"*", "*a", "a", "a*", "ab", "?", "?b", "[ab]", "[ab]c", "ac", "\\*", "\\", "a?c", "abc", "^a", "a]", "-", "[a-z]x"}, []string{"*", "?", "[", "[ab]", "\\", "a*", "a?", "^", "[a-z]", "(", "[ab", "-", "a]"}},
+	{"pattern", "Characters of patterns and bounds are ordinary in a prefix.", []prefixRow{
+		{
+			[]spi.Key{"*", "*a", "a", "a*", "ab", "?", "?b", "[ab]", "[ab]c", "ac", "\\*", "\\", "a?c", "abc", "^a",
+				"a]", "-", "[a-z]x"},
+			[]string{"*", "?", "[", "[ab]", "\\", "a*", "a?", "^", "[a-z]", "(", "[ab", "-", "a]"},
+		},
 		{[]spi.Key{"(a", "[a", "+", "-", "+inf", "-inf", "a", "("}, []string{"(", "[", "+", "-", "(a", "+inf"}},
 		{[]spi.Key{"1", "10", "1.0", "01", "1e1", "2", "-1"}, []string{"1", "0", "1e", "10", "-"}},
 	}},
-	{"bytes", "A prefix may end anywhere and matches no neighbour of its range", []prefixRow{
-		{[]spi.Key{"a", "a:", "a:b", "a:b:c", "ab", "a/b", "a{b}", "{a}", "{a}b", "b:a"}, []string{"a", "a:", "a:b", "a{", "{", "{a}", "b"}},
-		{[]spi.Key{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00b", "authority\x01", "authorit", "\x00", "\x00a"}, []string{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00", "\x00"}},
-		{[]spi.Key{"a", "a\x00", "a\x7f", "a\u0080", "aÿ", "a\U0010ffff", "a\U0010ffff\U0010ffff", "b", "`", "a\ufffdx", "\U0010ffff", "\U0010ffffz"}, []string{"a", "b", "`", "a\U0010ffff", "\U0010ffff", "aÿ"}},
+	{"bytes", "A prefix may end anywhere and matches no neighbour of its range.", []prefixRow{
+		{
+			[]spi.Key{"a", "a:", "a:b", "a:b:c", "ab", "a/b", "a{b}", "{a}", "{a}b", "b:a"},
+			[]string{"a", "a:", "a:b", "a{", "{", "{a}", "b"},
+		},
+		{
+			[]spi.Key{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00b", "authority\x01",
+				"authorit", "\x00", "\x00a"},
+			[]string{"authority", "authority\x00", "authority\x00a", "authority\x00a\x00", "\x00"},
+		},
+		{
+			[]spi.Key{"a", "a\x00", "a\x7f", "a\u0080", "aÿ", "a\U0010ffff", "a\U0010ffff\U0010ffff", "b", "`",
+				"a\ufffdx", "\U0010ffff", "\U0010ffffz"},
+			[]string{"a", "b", "`", "a\U0010ffff", "\U0010ffff", "aÿ"},
+		},
 	}},
 }
 

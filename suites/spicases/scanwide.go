@@ -13,19 +13,21 @@ import (
 // keys.
 func wideScanCases() []harness.Case {
 	return []harness.Case{
-		locationCase("scan/wide", "A scan of 12,288 records shows them all", "L5.complete L5.limit L5.cursor",
-			func(t *harness.T) { scanWide(t, wideAll) }),
-		locationCase("scan/wide-deleted", "A scan finds the few records that live among 12,000 deleted ones",
+		unhurried(locationCase("scan/wide", "A scan of 12,288 records shows them all.", "L5.complete L5.limit L5.cursor",
+			func(t *harness.T) { scanWide(t, wideAll) })),
+		unhurried(locationCase("scan/wide-deleted", "A scan finds the few records that live among 12,000 deleted ones.",
 			"L5.complete L5.limit L5.cursor",
-			func(t *harness.T) { scanWide(t, wideDeleted) }),
-		locationCase("scan/wide-expired", "A scan finds the few records that live among 12,000 expired ones",
+			func(t *harness.T) { scanWide(t, wideDeleted) })),
+		unhurried(locationCase("scan/wide-expired", "A scan finds the few records that live among 12,000 expired ones.",
 			"L5.complete L5.limit L5.cursor",
-			func(t *harness.T) { scanWide(t, wideExpired) }),
-		locationCase("scan/prefix-text", "A prefix with half of a surrogate pair stands for no other text", "L5.prefix",
+			func(t *harness.T) { scanWide(t, wideExpired) })),
+		locationCase("scan/prefix-half-pair", "A prefix with half of a surrogate pair stands for no other text.", "L5.prefix",
 			scanPrefixText),
-		locationCase("cursor/prefix-refused", "A prefix of 1,025 bytes is an argument error also with a cursor, whatever cursor it is",
+		locationCase("cursor/prefix-refused",
+			"A prefix of 1,025 bytes is an argument error also with a cursor, whatever cursor it is.",
 			"L5.prefix L5.snapshot L5.complete", cursorPrefixRefused),
-		locationCase("cursor/long", "Cursors of scans of the longest keys have at most 4,096 bytes, whatever characters the keys hold",
+		locationCase("cursor/long",
+			"Cursors of scans of the longest keys have at most 4,096 bytes, whatever characters the keys hold.",
 			"L5.cursor L5.complete L5.limit", cursorLong),
 	}
 }

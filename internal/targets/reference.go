@@ -1,4 +1,0 @@
-package targets
-
-// Reference is refprovider.New, for a file that is being worked on.
-var Reference func() Provider
