@@ -64,6 +64,9 @@ func Run(ctx context.Context, config Config) result.Matrix {
 	work := func(i int) error {
 		if i < len(rows) {
 			row, err := r.try(ctx, config.Mutants[i])
+			if err == nil && row.Fate == result.Broken && len(row.Errors) > 0 { // perhaps a slow machine's trouble
+				row, err = r.try(ctx, config.Mutants[i])
+			}
 			if err == nil {
 				rows[i] = &row
 				r.tell(func() { call(config.Done, row) })
