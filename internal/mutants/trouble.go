@@ -25,10 +25,10 @@ func troubleMutants() []Mutant {
 			"An operation awaits the end of all others before its timeout begins.",
 			func() targets.Provider { return around(refprovider.New(), oneAtATime) }),
 		ofBoth("trouble/place-lost-by-timeout", "L6.recover", "R5.recover",
-			"Each operation that times out takes one of 64 places with it.",
+			"Each operation that times out takes one of 16 places with it.",
 			func() targets.Provider { return losesPlaces(spi.KindTimeout) }),
 		ofBoth("trouble/place-lost-by-cancellation", "L6.recover", "R5.recover",
-			"Each operation that is cancelled takes one of 64 places with it.",
+			"Each operation that is cancelled takes one of 16 places with it.",
 			func() targets.Provider { return losesPlaces(spi.KindCancelled) }),
 		ofBoth("trouble/looks-in-its-own-time", "L6.timeout", "R5.timeout",
 			"Each operation first looks something up, which has a timeout of its own.",
@@ -129,7 +129,7 @@ func oneAtATime() do {
 // operation ended in that way.
 func losesPlaces(by spi.ErrorKind) targets.Provider {
 	return around(refprovider.New(), func() do {
-		places := make(chan struct{}, 64)
+		places := make(chan struct{}, 16)
 		return func(ctx context.Context, operation func(context.Context) error) error {
 			select {
 			case places <- struct{}{}:
