@@ -114,7 +114,7 @@ func Matrix(w io.Writer, m result.Matrix) error {
 		}
 	}
 	for _, r := range m.Mutants {
-		if !r.Expected() {
+		if !r.Expected() || r.Reason != "" {
 			fmt.Fprintf(&b, "\n%s: %s (%s) %s\n", strings.ToUpper(string(r.Fate)), cleanLine(r.ID), breaks(r), cleanLine(r.Title))
 			if r.Reason != "" {
 				fmt.Fprintf(&b, "  %s\n", cut(cleanLine(r.Reason), 300))

@@ -64,8 +64,11 @@ func Run(ctx context.Context, config Config) result.Matrix {
 	work := func(i int) error {
 		if i < len(rows) {
 			row, err := r.try(ctx, config.Mutants[i])
-			if err == nil && row.Fate == result.Broken && len(row.Errors) > 0 { // perhaps a slow machine's trouble
+			if err == nil && row.Tried > 0 && !slices.Contains([]result.Fate{result.Killed, result.NotTried}, row.Fate) {
 				row, err = r.try(ctx, config.Mutants[i])
+				if row.Fate == result.Killed {
+					row.Reason = "found at the second try alone: by luck, or on a slow machine"
+				}
 			}
 			if err == nil {
 				rows[i] = &row

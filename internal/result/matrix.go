@@ -45,7 +45,7 @@ type MutantRow struct {
 	Requirements []string      `json:"requirements"` // that it breaks, the main one first
 	Title        string        `json:"title"`
 	Fate         Fate          `json:"fate"`
-	Reason       string        `json:"reason,omitempty"` // of a fate that is not killed
+	Reason       string        `json:"reason,omitempty"` // of a fate that is not killed, or why a kill is to be doubted
 	Tried        int           `json:"tried"`            // cases that ran on it
 	KilledBy     []Kill        `json:"killedBy"`         // those that cite its requirements first, each in the order of the cases
 	Errors       []Kill        `json:"errors,omitempty"` // cases that ended in trouble on it
