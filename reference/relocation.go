@@ -19,8 +19,9 @@ var _ spi.RelocationStore = (*Relocation)(nil)
 
 // Put stores the payload, or tells whether the reference holds the same bytes
 // (R4.put).
-func (s *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult,
-	error) {
+func (s *Relocation) Put(
+	ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention,
+) (spi.BlobPutResult, error) {
 	if err := validateReference(ref); err != nil {
 		return nil, err
 	}

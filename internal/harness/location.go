@@ -162,12 +162,10 @@ func (l *Location) MustScan(prefix string, limit int) []spi.Item {
 
 // MustFinish returns the items of the given page and of all that follow it.
 func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Item {
-	items, shown := page.Items, map[spi.Key]bool{}
-	for idle := 0; page.Next != nil; {
-		if idle++; showsMore(shown, page) {
-			idle = 0
-		}
-		if idle > maxIdlePages {
+	items := page.Items
+	var progress ScanProgress
+	for page.Next != nil {
+		if progress.Idle(page) > maxIdlePages {
 			l.step(scanning+quote(prefix), nil, "L5.complete", "L5.limit").unexpected(
 				fmt.Sprintf("an item or an end within %d pages", maxIdlePages), page)
 		}
@@ -177,18 +175,29 @@ func (l *Location) MustFinish(prefix string, limit int, page spi.Page) []spi.Ite
 	return items
 }
 
-// maxIdlePages is how many pages of a scan in a row may show no key that its
-// pages before have not shown. Pages may be short or empty, so it is far above
-// what any case needs, and ends a scan that makes no progress.
+// maxIdlePages ends a scan that makes no progress. Pages may be short or empty,
+// so it is far above what any case needs.
 const maxIdlePages = 2000
 
-// showsMore adds the page's keys to those shown, and reports whether one is new.
-func showsMore(shown map[spi.Key]bool, page spi.Page) bool {
-	before := len(shown)
-	for _, i := range page.Items {
-		shown[i.Key] = true
+// ScanProgress follows the pages of one scan.
+type ScanProgress struct {
+	shown map[spi.Key]bool
+	idle  int
+}
+
+// Idle takes the next page, and returns how many in a row, it included, have
+// shown no key that the pages before them had not shown.
+func (p *ScanProgress) Idle(page spi.Page) int {
+	if p.shown == nil {
+		p.shown = map[spi.Key]bool{}
 	}
-	return len(shown) > before
+	p.idle++
+	for _, i := range page.Items {
+		if !p.shown[i.Key] {
+			p.shown[i.Key], p.idle = true, 0
+		}
+	}
+	return p.idle
 }
 
 // speaksOf are the requirements that speak of a write: those of its

@@ -35,8 +35,9 @@ func (r *Relocation) step(what string, ref spi.Reference, err error, candidates 
 }
 
 // Put is RelocationStore.Put.
-func (r *Relocation) Put(ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult,
-	error) {
+func (r *Relocation) Put(
+	ctx context.Context, ref spi.Reference, payload []byte, retention spi.Retention,
+) (spi.BlobPutResult, error) {
 	return record(r.provider, fmt.Sprintf("put %s %s for %s", quote(string(ref)), describeBytes(payload),
 		describeRetention(retention)),
 		func() (spi.BlobPutResult, error) { return r.inner.Put(ctx, ref, payload, retention) })

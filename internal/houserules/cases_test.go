@@ -7,8 +7,7 @@ import (
 	"github.com/zlink-systems/zlink-conformance/suites"
 )
 
-// A case's title is a sentence, the same way in every suite. Those left out are
-// in files that others work on; they follow.
+// A case's title is a sentence, the same way in every suite.
 func TestTitles(t *testing.T) {
 	for _, c := range suites.All() {
 		if !strings.HasSuffix(c.Title, ".") || strings.HasSuffix(c.Title, "..") {

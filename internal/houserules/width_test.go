@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// later are files that others work on; they follow.
+// later are folders whose lines have not been wrapped yet.
 var later = regexp.MustCompile(`^(cmd|reports)/`)
 
 // Lines are as long as .editorconfig says. In Markdown tables and blocks of

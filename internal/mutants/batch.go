@@ -304,8 +304,9 @@ func checkThenAct(l *location) {
 	}
 }
 
-func changeApplied(l *location, change func(spi.WriteRequest, *spi.Applied)) func(context.Context,
-	spi.WriteRequest) (spi.WriteResult, error) {
+func changeApplied(
+	l *location, change func(spi.WriteRequest, *spi.Applied),
+) func(context.Context, spi.WriteRequest) (spi.WriteResult, error) {
 	return func(ctx context.Context, w spi.WriteRequest) (spi.WriteResult, error) {
 		r, err := l.LocationStore.Write(ctx, w)
 		if a, ok := r.(spi.Applied); ok {

@@ -276,8 +276,9 @@ func changeBlob(r *relocation, change func(*spi.BlobFound)) func(context.Context
 }
 
 // putAndRenew renews after a repeated Put if the new expiry is wanted.
-func putAndRenew(r *relocation, wanted func(old, new spi.Millis) bool) func(context.Context, spi.Reference, []byte,
-	spi.Retention) (spi.BlobPutResult, error) {
+func putAndRenew(
+	r *relocation, wanted func(old, new spi.Millis) bool,
+) func(context.Context, spi.Reference, []byte, spi.Retention) (spi.BlobPutResult, error) {
 	return func(ctx context.Context, ref spi.Reference, p []byte, ms spi.Retention) (spi.BlobPutResult, error) {
 		result, err := r.RelocationStore.Put(ctx, ref, p, ms)
 		a, ok := result.(spi.AlreadyStored)

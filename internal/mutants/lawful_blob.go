@@ -19,8 +19,8 @@ func relativeExpiry() Variant {
 		provider: func() targets.Provider {
 			p := edited([]edit{
 				onPut("'PXAT', text(expires))", "'PX', ARGV[2])"),
+				// Never AlreadyStored for what is about to go.
 				onPut("if not expires then", "if not expires or expires <= now then"),
-				// never AlreadyStored for what is about to go
 				onRenew("call('PEXPIREAT', KEYS[1], text(expires))", "call('PEXPIRE', KEYS[1], ARGV[1])"),
 				{old: "if expires > now then return expires end", new: "return expires"},
 			})

@@ -145,8 +145,9 @@ func versions(id, requirement, title, front string) Mutant {
 }
 
 // changePage scans and changes the page that comes.
-func changePage(l *location, change func(spi.ScanRequest, *spi.Page)) func(context.Context, spi.ScanRequest) (spi.ScanResult,
-	error) {
+func changePage(
+	l *location, change func(spi.ScanRequest, *spi.Page),
+) func(context.Context, spi.ScanRequest) (spi.ScanResult, error) {
 	return func(ctx context.Context, request spi.ScanRequest) (spi.ScanResult, error) {
 		r, err := l.LocationStore.Scan(ctx, request)
 		if p, ok := r.(spi.Page); ok {

@@ -95,8 +95,9 @@ func onRedis(config targets.StoreConfig, do func(*redis.Client) error, before er
 }
 
 // inPieces reads large payloads by two commands and joins what they found.
-func inPieces(r *relocation, join func(first, second []byte) []byte) func(context.Context, spi.Reference) (spi.BlobReadResult,
-	error) {
+func inPieces(
+	r *relocation, join func(first, second []byte) []byte,
+) func(context.Context, spi.Reference) (spi.BlobReadResult, error) {
 	return func(ctx context.Context, ref spi.Reference) (spi.BlobReadResult, error) {
 		result, err := r.RelocationStore.Read(ctx, ref)
 		f, ok := result.(spi.BlobFound)

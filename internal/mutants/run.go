@@ -50,8 +50,9 @@ const (
 
 // Run tries on each mutant the cases that name a requirement of it. On a mutant
 // that they do not find it tries the other cases as well, to tell a hole in
-// the cases from a wrong requirement. When ctx ends early, the rows of the
-// mutants that were finished are kept.
+// the cases from a wrong requirement, and all of that once more: the row of a
+// kill at the second try says so, since such a kill is to be doubted. When ctx
+// ends early, the rows of the mutants that were finished are kept.
 func Run(ctx context.Context, config Config) result.Matrix {
 	started := time.Now()
 	config.Whole = config.Whole && config.Matrix
@@ -64,7 +65,7 @@ func Run(ctx context.Context, config Config) result.Matrix {
 	work := func(i int) error {
 		if i < len(rows) {
 			row, err := r.try(ctx, config.Mutants[i])
-			if err == nil && row.Tried > 0 && !slices.Contains([]result.Fate{result.Killed, result.NotTried}, row.Fate) {
+			if err == nil && row.Tried > 0 && row.Fate != result.Killed && row.Fate != result.NotTried {
 				row, err = r.try(ctx, config.Mutants[i])
 				if row.Fate == result.Killed {
 					row.Reason = "found at the second try alone: by luck, or on a slow machine"

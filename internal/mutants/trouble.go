@@ -125,7 +125,7 @@ func oneAtATime() do {
 	}
 }
 
-// losesPlaces has 64 places for operations, and gets one back unless an
+// losesPlaces has 16 places for operations, and gets one back unless an
 // operation ended in that way.
 func losesPlaces(by spi.ErrorKind) targets.Provider {
 	return around(refprovider.New(), func() do {

@@ -88,8 +88,9 @@ func (g *guardedRelocation) PutFill(ctx context.Context, ref spi.Reference, fill
 	return g.put(ctx, ref, fill.Bytes(), retention)
 }
 
-func (g *guardedRelocation) put(ctx context.Context, ref spi.Reference, own []byte, retention spi.Retention) (spi.BlobPutResult,
-	error) {
+func (g *guardedRelocation) put(
+	ctx context.Context, ref spi.Reference, own []byte, retention spi.Retention,
+) (spi.BlobPutResult, error) {
 	return await(ctx, "relocation.put", func(ctx context.Context) (spi.BlobPutResult, error) {
 		defer scribble(own)
 		return answered(g.store.Put(ctx, ref, own, retention))

@@ -58,20 +58,14 @@ func once(t *harness.T, items []spi.Item) records {
 func paged(t *harness.T, l *harness.Location, prefix string, limit int, check func(spi.Page)) records {
 	page := l.MustPage(spi.ScanRequest{Prefix: prefix, Limit: limit})
 	var items []spi.Item
-	shown := map[spi.Key]bool{}
-	for idle := 0; ; {
+	var progress harness.ScanProgress
+	for {
 		check(page)
 		items = append(items, page.Items...)
 		if page.Next == nil {
 			return once(t, items)
 		}
-		idle++
-		for _, i := range page.Items {
-			if !shown[i.Key] {
-				shown[i.Key], idle = true, 0
-			}
-		}
-		if idle > maxPages {
+		if progress.Idle(page) > maxPages {
 			t.Fatalf("L5.limit", "the scan shows nothing new within %d pages, and does not end", maxPages)
 		}
 		page = l.MustPage(spi.ScanRequest{Prefix: prefix, Cursor: page.Next, Limit: limit})

@@ -10,12 +10,13 @@ import (
 	"github.com/zlink-systems/zlink-conformance/internal/harness"
 	"github.com/zlink-systems/zlink-conformance/internal/targets"
 	"github.com/zlink-systems/zlink-conformance/spi"
+	"github.com/zlink-systems/zlink-conformance/suites/kit"
 )
 
 // wideCases are batches of 2,048 keys. A provider that works through them in
 // slices loses what stands at the edge of one.
 func wideCases() []harness.Case {
-	return unhurriedAll([]harness.Case{
+	cases := []harness.Case{
 		locationCase("wide/condition-positions",
 			"Of up to 2,048 conditions a false one counts on both sides of each edge at which a provider may cut them.",
 			"L4.all-or-nothing", func(t *harness.T) { conditionPositions(t, sliceEdges, wideConditions) }),
@@ -27,28 +28,24 @@ func wideCases() []harness.Case {
 		locationCase("wide/puts",
 			"Each of 2,048 Puts of a batch is there afterwards, new and over old values.", "L4.put L4.applied", widePuts),
 		locationCase("wide/mixed", "Each of 2,048 Puts and Deletes of a batch is carried out.", "L4.delete L4.put", wideMixed),
-	})
-}
-
-// unhurried is a case of much data, which takes seconds where Redis is slow or
-// pages are small.
-func unhurried(c harness.Case) harness.Case {
-	c.Slow, c.Timeout = true, 4*time.Minute
-	return c
-}
-
-func unhurriedAll(cases []harness.Case) []harness.Case {
+	}
 	for i := range cases {
 		cases[i] = unhurried(cases[i])
 	}
 	return cases
 }
 
+// unhurried is a case of much data, which takes seconds where Redis is slow or
+// pages are small.
+func unhurried(c harness.Case) harness.Case {
+	c.Timeout = 4 * time.Minute
+	return kit.Slow(c)
+}
+
 // sliceEdges are where the slices begin in which a provider may work through
 // 2,048 keys: multiples of round numbers and powers of two.
 var sliceEdges = []int{50, 64, 100, 128, 200, 256, 300, 333, 400, 500, 512, 600, 666, 700, 750, 768, 800, 900, 1000, 1024,
-	1200, 1280,
-	1400, 1500, 1536, 1600, 1792, 1800, 1998, 2000}
+	1200, 1280, 1400, 1500, 1536, 1600, 1792, 1800, 1998, 2000}
 
 // positions are the first and the last of all, those on both sides of each
 // edge, and a few that no rule names.

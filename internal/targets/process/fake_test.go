@@ -164,8 +164,9 @@ type fakeRelocation struct {
 	blobs map[spi.Reference][]byte
 }
 
-func (f *fakeRelocation) Put(_ context.Context, ref spi.Reference, payload []byte, retention spi.Retention) (spi.BlobPutResult,
-	error) {
+func (f *fakeRelocation) Put(
+	_ context.Context, ref spi.Reference, payload []byte, retention spi.Retention,
+) (spi.BlobPutResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.blobs[ref]
