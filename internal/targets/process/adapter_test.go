@@ -18,6 +18,7 @@ import (
 
 	adapter "github.com/zlink-systems/zlink-conformance/adapters/go"
 	"github.com/zlink-systems/zlink-conformance/internal/targets/process"
+	"github.com/zlink-systems/zlink-conformance/spi"
 )
 
 // TestMain runs this binary as an adapter process if its first argument asks
@@ -42,6 +43,20 @@ func runAdapter(mode string) {
 		runAdapter("serve")
 	case "serve":
 		if err := adapter.Serve(context.Background(), fakeProvider(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "opens-late": // the first process, which makes the file, answers no open until its stdin ends
+		provider := fakeProvider()
+		if f, err := os.OpenFile(os.Args[2], os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			f.Close()
+			provider.OpenLocation = func(ctx context.Context, _ adapter.Config) (spi.LocationStore, error) {
+				fmt.Fprintln(os.Stderr, "opening")
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		}
+		if err := adapter.Serve(context.Background(), provider, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

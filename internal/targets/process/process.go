@@ -288,11 +288,24 @@ func (p *target) OpenRelocation(ctx context.Context, config targets.StoreConfig)
 	return &remoteRelocation{s}, nil
 }
 
+// open opens a store on a running child. One that is stopped for the silence of
+// others, before it has answered, says nothing of this store: the next is asked.
 func (p *target) open(ctx context.Context, store string, config targets.StoreConfig) (*remoteStore, error) {
-	c, err := p.live(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		c, err := p.live(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.openOn(ctx, c, store, config)
+		if err == nil || !c.silenced.Load() || targets.UntilGivenUp(ctx).Err() != nil {
+			return s, err
+		}
 	}
+}
+
+func (p *target) openOn(
+	ctx context.Context, c *child, store string, config targets.StoreConfig,
+) (*remoteStore, error) {
 	s := &remoteStore{child: c, handle: p.handles.Add(1), store: store, silence: p.silence}
 	r := &protocol.Request{
 		Op: protocol.OpOpen, Handle: s.handle, Store: store, KeyPrefix: config.KeyPrefix,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,40 @@ func TestSilence(t *testing.T) {
 	}
 	if lines, _ := tt.Log(0); len(lines) != 0 {
 		t.Errorf("the late answer was noted: %q", lines)
+	}
+}
+
+// A process that is stopped since other operations had no answer says nothing of
+// the store that was being opened: the next process opens it.
+func TestOpenAfterAStopForSilence(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := []string{self, "adapter:opens-late", filepath.Join(t.TempDir(), "started")}
+	tt, err := process.Start(t.Context(), command, process.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tt.Close()
+	opened := make(chan error)
+	go func() {
+		_, err := tt.OpenLocation(t.Context(), fakeConfig)
+		opened <- err
+	}()
+	for {
+		if lines, _ := tt.Log(0); len(lines) > 0 {
+			break
+		}
+		select {
+		case err := <-opened:
+			t.Fatalf("the first process answered: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	process.StopForSilence(tt)
+	if err := <-opened; err != nil {
+		t.Errorf("the next process was not asked: %v", err)
 	}
 }
 
